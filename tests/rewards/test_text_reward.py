@@ -1,3 +1,4 @@
+import asyncio
 import threading
 import time
 
@@ -10,7 +11,7 @@ from tests import captions
 from tfcap.decoding import Rollout
 from tfcap.ops import reference_mask
 from tfcap.rewards import TextReward
-from tfcap.rewards.text_reward import ScoreMemory
+from tfcap.rewards.function_scores import ScoreMemory
 
 BATCH = captions.Batch()
 TEXTS = [[" ".join(c) for c in rows] for rows in BATCH.captions]
@@ -160,10 +161,7 @@ def test_no_more_calls_overlap_than_there_are_threads(num_threads):
     [
         [1.0],
         [[1.0]] * 15,
-        [float("nan")] * 15,
-        [float("inf")] * 15,
         ["high"] * 15,
-        [None] * 15,
         None,
         [[1.0], [1.0, 2.0]],
     ],
@@ -172,6 +170,93 @@ def test_wrong_numbers_are_refused_by_name(scores):
     reward = TextReward(lambda _: scores, captions.VOCABULARY, name="spice")
     with pytest.raises(ValueError, match="of the reward 'spice' must return"):
         score(reward)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, tf.constant])
+def test_what_is_not_finite_is_told_with_its_caption(kind):
+    values = np.arange(15.0)
+    values[2:5] = np.nan, np.inf, -np.inf
+    reward = TextReward(lambda t: kind(values[: len(t)]), captions.VOCABULARY)
+    with pytest.warns(UserWarning, match="is nan for '.*Return None"):
+        found = score(reward)
+    # Minus infinity would abstain.
+    assert np.isnan(found).any() and np.isposinf(found).any()
+    assert not np.isneginf(found).any()
+
+
+def test_none_abstains():
+    reward = TextReward(
+        lambda texts: [len(t) if len(t) > 4 else None for t in texts],
+        captions.VOCABULARY,
+        remember=99,
+    )
+    wanted = np.where(lengths() > 4, lengths(), -np.inf)
+    wanted = np.where(lengths() > 0, wanted, 0.0)
+    for _ in range(2):
+        np.testing.assert_array_equal(score(reward), wanted)
+
+
+def test_what_failed_is_asked_again():
+    given = iter([np.nan, 2.0])
+    memory = ScoreMemory(4)
+
+    def ask():
+        return memory.scores(
+            [("a", [])], lambda new: [next(given) for _ in new]
+        )
+
+    assert np.isnan(ask()).all()
+    assert ask() == ask() == [2.0]
+
+
+def test_an_async_function_is_awaited_in_a_loop_that_lives_on():
+    loops, waiting = set(), []
+    ready = threading.Event()
+
+    async def reward(texts):
+        loops.add(asyncio.get_running_loop())
+        waiting.append(len(texts))
+        # Both calls run at once, or neither ends.
+        while not ready.is_set():
+            if len(waiting) == 2:
+                ready.set()
+            await asyncio.sleep(0.001)
+        return [len(text) for text in texts]
+
+    reward = TextReward(reward, captions.VOCABULARY, num_threads=2)
+
+    async def in_a_notebook():
+        return score(reward)
+
+    for found in (score(reward), asyncio.run(in_a_notebook())):
+        np.testing.assert_array_equal(found, lengths())
+    assert len(loops) == 1
+
+
+@pytest.mark.parametrize("eager", [True, False])
+def test_async_functions_of_a_sum_wait_together(eager):
+    asked, loops = [], set()
+
+    def waiting(value):
+        async def reward(texts):
+            asked.append(value)
+            loops.add(asyncio.get_running_loop())
+            # Both run at once, or neither ends.
+            while len(asked) < 2:
+                await asyncio.sleep(0.001)
+            return [value if len(text) > 4 else None for text in texts]
+
+        return TextReward(reward, captions.VOCABULARY)
+
+    total = waiting(1.0) + 2.0 * waiting(3.0)
+
+    def run():
+        return total(captions.rollout(BATCH.tokens), None)
+
+    found = run() if eager else tf.function(run, autograph=False)()
+    wanted = np.where(lengths() > 4, 7.0, -np.inf)
+    np.testing.assert_array_equal(found, np.where(lengths() > 0, wanted, 0.0))
+    assert sorted(asked) == [1.0, 3.0] and len(loops) == 1
 
 
 def test_errors_of_the_function_reach_the_caller():

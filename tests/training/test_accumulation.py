@@ -75,8 +75,7 @@ def test_a_step_of_several_batches_is_that_of_one(make, settings):
     whole.finalize_weights()
     parts.finalize_weights()
     np.testing.assert_allclose(table(parts), table(whole), 1e-4, 1e-6)
-    (own,) = parts.stepping()
-    assert int(own.iterations) == 3
+    assert int(parts.optimizer.iterations) == 3
 
 
 def test_a_batch_that_is_skipped_is_none_of_the_several():

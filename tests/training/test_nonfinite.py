@@ -13,6 +13,7 @@ from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Constant
 from tfcap.rewards import Reward
+from tfcap.rewards import TextReward
 from tfcap.training import Game
 from tfcap.training import ObjectiveModel
 from tfcap.training import Player
@@ -103,6 +104,27 @@ def test_a_step_that_is_skipped_leaves_no_trace_but_its_count(worth):
     # What is logged is the mean over the steps that were taken.
     assert found == wanted
     assert fit(model, without(data, 1, 3))["skipped_updates"] == [0.0]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -np.inf])
+@pytest.mark.filterwarnings("ignore:The reward")
+def test_a_function_that_fails_once_is_skipped_or_raised(wrong):
+    def told(completions, worth):
+        return [wrong if np.isnan(x) else float(x[0]) for x in worth]
+
+    class Words:
+        def decode(self, ids):
+            return " ".join(map(str, ids))
+
+    data = batches([2.0, np.nan, -1.0])
+    reward = TextReward(told, Words())
+    model, expected = model_of(prize(reward), "skip"), model_of(prize(reward))
+    found = fit(model, data)
+    fit(expected, without(data, 1))
+    assert found["skipped_updates"] == [1.0]
+    same(state(model), state(expected))
+    with pytest.raises(FloatingPointError, match="`prize` is nan, after 1 upd"):
+        fit(model_of(prize(reward)), data)
 
 
 def test_of_a_sum_the_part_is_named():

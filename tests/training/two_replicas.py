@@ -29,9 +29,9 @@ from tfcap.training import Player
 
 
 # Not Adam: where a gradient is 0 but for float error, it steps all the same.
-def fit(model, **negatives):
-    batches = dialogs.batches(**negatives)
-    model.fit(batches.dataset(), shuffle=False, verbose=0)
+def fit(model, callbacks=(), **negatives):
+    data = dialogs.batches(**negatives).dataset()
+    model.fit(data, shuffle=False, verbose=0, callbacks=list(callbacks))
 
 
 class Whole(WordChannel):
@@ -81,8 +81,18 @@ def game():
             "d": Player(discriminator, fakes),
         },
     )
-    model.compile({name: keras.optimizers.SGD(0.1) for name in "gd"})
-    fit(model, negatives=3)
+    averaging = {"use_ema": True, "ema_momentum": 0.5}
+    model.compile({n: keras.optimizers.SGD(0.3, **averaging) for n in "gd"})
+    callbacks = (
+        keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2),
+        keras.callbacks.SwapEMAWeights(swap_on_epoch=True),
+        keras.callbacks.LambdaCallback(
+            on_train_batch_begin=lambda *_, **__: (
+                model.optimizer.learning_rate.assign(0.1)
+            )
+        ),
+    )
+    fit(model, callbacks, negatives=3)
     return generator.get_weights() + discriminator.get_weights()
 
 

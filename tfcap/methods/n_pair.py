@@ -4,7 +4,7 @@ import keras
 
 from tfcap.losses import NPairLoss
 from tfcap.methods.dialog_networks import check_discriminator
-from tfcap.training.scaffold import refusal_to_save
+from tfcap.training.refusals import refusal_to_save
 
 
 def n_pair(discriminator: keras.Model) -> keras.Model:

@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import judged
 from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import sum_over_replicas
@@ -55,12 +56,22 @@ class DecoderBaseline(Baseline):
     def __call__(self, rewards, episode):
         rollout = episode.rollout(self.decoder).stop_gradient()
         values, own, _ = self.reward.credited(rollout, episode)
+        rollout, values, own = judged(self.reward, rollout, values, own)
         said = rollout.nonempty
         if self.reward.compares_samples:
             ratio = _count(present_samples(rewards, episode)) / _count(said)
             values = own + (values - own) * ops.cast(ratio, values.dtype)
         values = _row_mean(ops.stop_gradient(values), rollout)
-        return ops.expand_dims(values, 1)
+        values = ops.expand_dims(values, 1)
+        if not self.reward.abstains:
+            return values
+        # Without a word to compare with, a sample counts for nothing.
+        known = ops.any(said, axis=1, keepdims=True)
+        if len(values.shape) < len(rewards.shape):
+            values = values[..., None]
+        if len(values.shape) == 3:
+            known = known[..., None]
+        return ops.where(known, values, rewards)
 
 
 def _row_mean(values, rollout):

@@ -54,6 +54,8 @@ class Episode:
         self.state = state
         #: The rollout whose rewards are being compared, see `scoring()`.
         self.scored = None
+        #: By `id` of an estimator, the rollout of what its reward judged.
+        self.judged = {}
         # Shared with what `scoring()` returns.
         self._states = {}
         self._rollouts = {}
@@ -87,8 +89,8 @@ class Episode:
 
         Returns:
             `Episode` that shares everything with this one, and whose `scored`
-            is the rollout: rewards of sequences that it lacks are compared
-            with none.
+            is the rollout, also for its decoder: rewards of sequences that it
+            lacks are compared with none.
         """
         view = copy.copy(self)
         view.scored = rollout
@@ -122,7 +124,11 @@ class Episode:
                 pad = getattr(self.speaker, "pad", 0)
                 rollout = rollout.masked(self.present[:, None], pad)
             self._rollouts[id(decoder)] = (decoder, rollout)
-        return self._rollouts[id(decoder)][1]
+        rollout = self._rollouts[id(decoder)][1]
+        if self.scored is not None and self.scored.tokens is rollout.tokens:
+            # Without what the reward abstains from.
+            return self.scored
+        return rollout
 
     @property
     def references(self):

@@ -1,19 +1,25 @@
 """Base class of the estimators."""
 
+import functools
+import warnings
+from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from tfcap.decoding import Decoder
 from tfcap.objectives.objective import Objective
 from tfcap.objectives.objective import Term
 from tfcap.objectives.objective import each_once
+from tfcap.ops import call_on_host
 from tfcap.ops import masked_mean
 from tfcap.ops import mean_over_replicas
 from tfcap.ops import num_replicas
 from tfcap.ops import sum_over_replicas
+from tfcap.rewards.reward import ABSTAINED
 
 
 def _total(values, mask):
@@ -22,6 +28,18 @@ def _total(values, mask):
     # Half precision cannot hold a long sum.
     values = ops.cast(values, keras.backend.result_type(dtype, "float32"))
     return ops.sum(ops.where(ops.cast(mask, "bool"), values, 0))
+
+
+def _tell_of_rows(name, said, known):
+    """Warns of rows that a reward abstains from; which sequences it judged."""
+    if np.any(said.any(axis=1) & ~known.any(axis=1)):
+        warnings.warn(
+            f"The reward {name!r} abstains from all captions of a row, which "
+            "teaches nothing by it. See that it finds there what it compares "
+            "with, or add a reward that judges all captions.",
+            stacklevel=1,
+        )
+    return known
 
 
 #: How the losses of a batch become one.
@@ -62,6 +80,38 @@ def scored_anew(rollout: Any, decoder: Any) -> Any:
     if decoder.inference:
         return rollout._replace(log_probs=None)
     return rollout
+
+
+def judged(reward: Any, rollout: Any, *values: Any) -> tuple:
+    """Leaves out the sequences that a reward abstains from.
+
+    Args:
+        reward: `tfcap.rewards.Reward`.
+        rollout: `tfcap.decoding.Rollout`.
+        *values: Float tensors of shape `(B, S)` or `(B, S, T)`, rewards.
+
+    Returns:
+        The rollout, in which these sequences are absent, as those of a row
+        without a human word are, and the values, 0 for them.
+    """
+    if not reward.abstains:
+        return rollout, *values
+    known = [
+        value != ABSTAINED
+        if len(value.shape) == 2
+        else ops.any(value != ABSTAINED, axis=-1)
+        for value in values
+    ]
+    # Tokens stay: it is by them that an episode knows whose words these are.
+    present, weights = ops.cast(known[0], "float32"), rollout.weights
+    rollout = rollout._replace(
+        mask=rollout.mask * present[..., None],
+        weights=None if weights is None else weights * present,
+    )
+    return rollout, *(
+        ops.where(own if len(value.shape) == 2 else own[..., None], value, 0)
+        for own, value in zip(known, values)
+    )
 
 
 class Estimator(Objective):
@@ -129,6 +179,38 @@ class Estimator(Objective):
         """Returns the rollout of the losses, or `None` for losses of rows."""
         return None
 
+    def rewarded(
+        self, episode: Any, ask: Callable, gradient: bool = False
+    ) -> tuple:
+        """Asks the reward about what the decoder says.
+
+        Args:
+            episode: `tfcap.objectives.Episode`.
+            ask: Method of the reward, such as `credited`.
+            gradient: Boolean, whether one reaches the words. Defaults to
+                `False`.
+
+        Returns:
+            The rollout, without the sequences that the reward abstains from,
+            and what `ask` returns.
+        """
+        said = episode.rollout(self.decoder)
+        read = said if gradient else said.stop_gradient()
+        *values, parts = ask(read, episode)
+        rollout, *values = judged(self.reward, said, *values)
+        if self.reward.abstains:
+            told = functools.partial(_tell_of_rows, self.name)
+            present = said.nonempty, rollout.nonempty
+            shape = rollout.mask.shape[:2]
+            known = call_on_host(told, present, shape)[..., None]
+            rollout = rollout._replace(mask=rollout.mask * known)
+            episode.judged[id(self)] = rollout
+        return rollout, *values, parts
+
+    def judged(self, episode: Any) -> Any:
+        """Returns the rollout of `rewarded()`, once that is known."""
+        return episode.judged.get(id(self)) or episode.rollout(self.decoder)
+
     def counted(self, rollout: Any) -> Any:
         """Returns the mask `(B, S, T)` of the words that count."""
         return rollout.mask
@@ -183,6 +265,11 @@ class Estimator(Objective):
             # Weights are of sequences.
             values = masked_mean(values, self.counted(rollout), axis=-1)
         mask = self.mask(values, episode)
+        if getattr(getattr(self, "reward", None), "abstains", False):
+            # Parts of a sum may abstain where others do not.
+            known = values != ABSTAINED
+            mask = mask * ops.cast(known, mask.dtype)
+            values = ops.where(known, values, 0)
         share = mean_over_replicas(self._weighed(values, episode), mask)
         if std not in self.statistics:
             return share * num_replicas(), {}

@@ -60,9 +60,8 @@ class ListenerLoss(Estimator):
         self.decoder = decoder
 
     def rollout(self, episode):
-        return episode.rollout(self.decoder)
+        return self.judged(episode)
 
     def per_sample_loss(self, episode):
-        rollout = episode.rollout(self.decoder).stop_gradient()
-        rewards, parts = self.reward.measure(rollout, episode)
+        _, rewards, parts = self.rewarded(episode, self.reward.measure)
         return -rewards, rewards, parts

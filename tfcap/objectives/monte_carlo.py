@@ -11,7 +11,9 @@ from tfcap.objectives.baseline import as_baseline
 from tfcap.objectives.baseline import as_credit
 from tfcap.objectives.baseline import expectation
 from tfcap.objectives.baselines import check_of_sequences
+from tfcap.ops import masked_mean
 from tfcap.ops.arguments import checked_integer
+from tfcap.rewards.reward import ABSTAINED
 
 
 class MonteCarlo(Credit):
@@ -141,6 +143,8 @@ class MonteCarlo(Credit):
             after = [last + 1 for last in prefixes]
             goes_on = ops.take(rollout.mask, after, axis=-1) > 0
             values = ops.where(goes_on, values, known)
+            if reward.abstains:
+                values = _filled(values, rewards)
             known = ops.concatenate([values, known], axis=-1)
         # Of every word, the first prefix that it is in, or the whole.
         own = np.searchsorted(prefixes, np.arange(length))
@@ -164,7 +168,20 @@ class MonteCarlo(Credit):
             ),
             episode,
         )
-        return ops.mean(ops.reshape(values, (-1, *table, count)), axis=-1)
+        values = ops.reshape(values, (-1, *table, count))
+        if not reward.abstains:
+            return ops.mean(values, axis=-1)
+        judged = values != ABSTAINED
+        mean = masked_mean(ops.where(judged, values, 0), judged, axis=-1)
+        return ops.where(ops.any(judged, axis=-1), mean, ABSTAINED)
+
+
+def _filled(values, rewards):
+    """Gives a prefix that none judged the value of the next one, or whole."""
+    filled = [rewards]
+    for value in reversed(ops.unstack(values, axis=-1)):
+        filled.append(ops.where(value != ABSTAINED, value, filled[-1]))
+    return ops.stack(filled[:0:-1], axis=-1)
 
 
 class PrefixBaseline(Baseline):

@@ -85,13 +85,15 @@ reward=Constant. Use ScoreFunction, which needs the reward's values only.
         self.decoder = decoder
 
     def rollout(self, episode):
-        return episode.rollout(self.decoder)
+        return self.judged(episode)
 
     def per_sample_loss(self, episode):
         rollout = episode.rollout(self.decoder)
         if rollout.endings is not None:
             return self._over_endings(rollout, episode)
-        rewards, parts = self.reward.measure(rollout, episode)
+        _, rewards, parts = self.rewarded(
+            episode, self.reward.measure, gradient=True
+        )
         return -rewards, rewards, parts
 
     def _over_endings(self, rollout, episode):

@@ -125,13 +125,12 @@ class PreferenceLoss(Estimator):
         self.pairs = pairs
 
     def rollout(self, episode):
-        return episode.rollout(self.decoder)
+        return self.judged(episode)
 
     def per_sample_loss(self, episode):
-        rollout = episode.rollout(self.decoder)
-        check_discrete(rollout, self.decoder, self)
-        rewards, own, parts = self.reward.measured(
-            rollout.stop_gradient(), episode
+        check_discrete(episode.rollout(self.decoder), self.decoder, self)
+        rollout, rewards, own, parts = self.rewarded(
+            episode, self.reward.measured
         )
         check_of_sequences(rewards, "PreferenceLoss")
         check_several(rewards, "PreferenceLoss")

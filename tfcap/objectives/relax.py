@@ -111,12 +111,11 @@ class RELAX(Estimator):
         return [*super().layers(), self.network]
 
     def rollout(self, episode):
-        return episode.rollout(self.decoder)
+        return self.judged(episode)
 
     def per_sample_loss(self, episode):
-        rollout = episode.rollout(self.decoder)
-        rewards, own, parts = self.reward.credited(
-            rollout.stop_gradient(), episode
+        rollout, rewards, own, parts = self.rewarded(
+            episode, self.reward.credited
         )
         if len(rewards.shape) == 2:
             rewards = rewards[..., None]

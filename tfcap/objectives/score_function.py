@@ -166,13 +166,12 @@ class ScoreFunction(Estimator):
         return each_once([*super().layers(), *learned])
 
     def rollout(self, episode):
-        return episode.rollout(self.decoder)
+        return self.judged(episode)
 
     def per_sample_loss(self, episode):
-        rollout = episode.rollout(self.decoder)
-        check_discrete(rollout, self.decoder, self)
-        rewards, own, parts = self.reward.credited(
-            rollout.stop_gradient(), episode
+        check_discrete(episode.rollout(self.decoder), self.decoder, self)
+        rollout, rewards, own, parts = self.rewarded(
+            episode, self.reward.credited
         )
         rewards = ops.where(
             _with_axes_of(rollout.nonempty, rewards), rewards, 0
@@ -185,8 +184,9 @@ class ScoreFunction(Estimator):
             logs["frac_reward_zero_std"] = equal_rewards(
                 _per_sequence(rewards, rollout.mask), rollout.nonempty
             )
+        scoring = episode.scoring(rollout)
         if self.credit is not None:
-            rewards = self.credit(rewards, episode, self.reward, self.decoder)
+            rewards = self.credit(rewards, scoring, self.reward, self.decoder)
         counted = self.counted(rollout)
         if self.mask_unfinished:
             ends = finished(rollout, episode.speaker.eos)
@@ -194,7 +194,6 @@ class ScoreFunction(Estimator):
         # advantage = reward - baseline, (B, S) or (B, S, T)
         advantage, losses = rewards, 0.0
         if self.baseline is not None:
-            scoring = episode.scoring(rollout)
             expected = expectation(self.baseline, rewards, scoring)
             advantage = _less(rewards, expected)
             losses = self.baseline.losses(rewards, expected, counted)

@@ -38,6 +38,12 @@ def as_reward(reward: Reward | Callable, vocabulary: Any = None) -> Reward:
     """
     if isinstance(reward, Reward):
         return reward
+    if isinstance(reward, list | tuple):
+        raise TypeError(
+            "`reward` must be one reward. Received: "
+            f"{len(reward)} in a {type(reward).__name__}. Add them, as by "
+            "`TextReward(first) + 0.5 * TextReward(second)`."
+        )
     if isinstance(reward, type) or not callable(reward):
         raise TypeError(
             f"`reward` must be a `tfcap.rewards.Reward` or a function, {FORMS}."

@@ -110,6 +110,7 @@ class KLPenalty(Reward):
     """
 
     reads_log_probs = True
+    judges = False
 
     def __init__(
         self,

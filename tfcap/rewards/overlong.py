@@ -37,6 +37,8 @@ class Overlong(Reward):
     - Yu et al., DAPO, 2025, equation 13, "soft overlong punishment"
     """
 
+    judges = False
+
     def __init__(self, buffer: int, max_length: int, name: str = "overlong"):
         self.max_length = checked_integer(max_length, "max_length")
         wanted = "an integer from 1 to `max_length`"

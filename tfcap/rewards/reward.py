@@ -1,13 +1,19 @@
 """Base class of the rewards."""
 
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+
 import keras
 import numpy as np
 from keras import ops
 
+from tfcap.ops import call_on_host
 from tfcap.ops.sequences import with_known_sizes
 from tfcap.rewards.linear import Linear
 
 CREDITS = ("batch", "own")
+#: What a reward that abstains from a sample gives it.
+ABSTAINED = -np.inf
 
 
 class Reward(Linear):
@@ -44,6 +50,13 @@ class Reward(Linear):
             the speaker. Such rewards are not for `MonteCarlo`.
         decoders: Tuple of the other decoders whose words it asks an episode
             for.
+        abstains: Boolean, whether it may give a sample minus infinity, which
+            means that it abstains: the sample teaches nothing by it, and is
+            left out of baselines, deviations and logs as if it had not been
+            drawn. Defaults to `False`: what is not finite is an error.
+        judges: Boolean, whether its number alone is a judgement of a caption.
+            False of penalties that are added to one: where the others abstain,
+            they do not count. Defaults to `True`.
     """
 
     differentiable = False
@@ -53,6 +66,8 @@ class Reward(Linear):
     compares_drawn = False
     reads_log_probs = False
     decoders = ()
+    abstains = False
+    judges = True
 
     def call(self, rollout, episode):
         """Scores a rollout.
@@ -146,6 +161,8 @@ class WeightedSum(Reward):
     reward = sum_i weight_i * reward_i
     ```
 
+    over those that do not abstain. It abstains where all do that judge.
+
     Mean and standard deviation of every term are logged before it is
     weighted: which term decides shows in `weight_i` times its deviation.
 
@@ -163,6 +180,8 @@ class WeightedSum(Reward):
         compares_drawn: Boolean, whether all of those do.
         reads_log_probs: Boolean, whether any of the terms does.
         decoders: Tuple of those of all terms.
+        abstains: Boolean, whether any of the terms may.
+        judges: Boolean, whether any of the terms does.
 
     Example:
 
@@ -193,6 +212,8 @@ class WeightedSum(Reward):
         )
         self.reads_log_probs = any(r.reads_log_probs for r in rewards)
         self.decoders = sum((tuple(r.decoders) for r in rewards), ())
+        self.abstains = any(r.abstains for r in rewards)
+        self.judges = any(r.judges for r in rewards)
 
     def _pairs(self):
         return self.weighted
@@ -205,10 +226,23 @@ class WeightedSum(Reward):
         return rewards, terms
 
     def measured(self, rollout, episode):
-        return self._sums(r.measured(rollout, episode) for r in self._rewards)
+        return self._sums(self._asked("measured", rollout, episode))
 
     def credited(self, rollout, episode):
-        return self._sums(r.credited(rollout, episode) for r in self._rewards)
+        return self._sums(self._asked("credited", rollout, episode))
+
+    def _asked(self, method, rollout, episode):
+        """Calls a method of all terms; those that wait do so together."""
+        waiting = {id(r): r for r in self._rewards if getattr(r, "waits", 0)}
+        known = {}
+        if len(waiting) > 1:
+            values = _together(waiting.values(), rollout, episode)
+            known = {key: (x, x, {}) for key, x in zip(waiting, values)}
+        for reward in self._rewards:
+            if id(reward) in known:
+                yield known[id(reward)]
+            else:
+                yield getattr(reward, method)(rollout, episode)
 
     def _sums(self, parts):
         """Sums of what is learned from and of what is logged; the latter."""
@@ -219,12 +253,43 @@ class WeightedSum(Reward):
     def _total(self, values):
         # Credit for every word of one term beside one number of another.
         rank = max(len(value.shape) for value in values)
-        total = 0.0
-        for (weight, _), value in zip(self.weighted, values):
+        total, judged = 0.0, False
+        for (weight, reward), value in zip(self.weighted, values):
             if len(value.shape) < rank:
                 value = value[..., None]
+            if reward.abstains:
+                own = value != ABSTAINED
+                value = ops.where(own, value, 0)
+            else:
+                own = True
+            if reward.judges:
+                judged = ops.logical_or(judged, own)
             total = total + ops.cast(weight, value.dtype) * value
-        return total
+        if not self.abstains:
+            return total
+        # What is infinite by itself does not abstain.
+        total = ops.where(total == ABSTAINED, np.nan, total)
+        return ops.where(judged, total, ABSTAINED)
+
+
+def _together(rewards, rollout, episode):
+    """Values of rewards on the host, of which each waits in its thread."""
+    calls = [reward.host_call(rollout, episode) for reward in rewards]
+    counts = [len(arrays) for _, arrays in calls]
+
+    def score(*arrays):
+        arrays = iter(arrays)
+        with ThreadPoolExecutor(len(calls)) as pool:
+            scores = [
+                pool.submit(function, *itertools.islice(arrays, count))
+                for (function, _), count in zip(calls, counts)
+            ]
+            return np.stack([score.result() for score in scores])
+
+    every = tuple(array for _, arrays in calls for array in arrays)
+    shape = len(calls), *rollout.tokens.shape[:2]
+    values = call_on_host(score, every, shape)
+    return [values[index] for index in range(len(calls))]
 
 
 def _check(weight, reward):

@@ -5,6 +5,7 @@ from typing import Any
 from keras import ops
 
 from tfcap.ops import masked_mean
+from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Reward
 
 #: Rewards that differ by less are equal but for float error.
@@ -54,6 +55,8 @@ class Standardized(Reward):
         self.name = reward.name
         self.terms = reward.terms
         self.decoders = reward.decoders
+        self.abstains = reward.abstains
+        self.judges = reward.judges
         self.reads_log_probs = reward.reads_log_probs
 
     def call(self, rollout: Any, episode: Any) -> Any:
@@ -80,9 +83,16 @@ class Standardized(Reward):
                 "of the decoder."
             )
         present = rollout.nonempty
+        if self.abstains:
+            judged = rewards != ABSTAINED
+            present = ops.logical_and(present, judged)
+            rewards = ops.where(judged, rewards, 0)
         mean = ops.expand_dims(masked_mean(rewards, present, axis=1), 1)
         above = rewards - mean
         squares = masked_mean(ops.square(above), present, axis=1)
         std = ops.sqrt(ops.expand_dims(squares, 1))
         scaled = ops.where(std > _EQUAL, above / ops.maximum(std, _EQUAL), 0)
-        return ops.where(present, scaled, 0), own, parts
+        scaled = ops.where(present, scaled, 0)
+        if self.abstains:
+            scaled = ops.where(judged, scaled, ABSTAINED)
+        return scaled, own, parts

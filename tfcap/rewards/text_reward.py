@@ -1,10 +1,8 @@
 """Rewards that a Python function of strings gives."""
 
 import functools
-import hashlib
 import inspect
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,6 +14,9 @@ from tfcap.ops import call_on_host
 from tfcap.ops import check_shape
 from tfcap.ops import words_only
 from tfcap.ops.arguments import batch_entry
+from tfcap.rewards.function_scores import ScoreMemory
+from tfcap.rewards.function_scores import awaited
+from tfcap.rewards.function_scores import checked_scores
 from tfcap.rewards.reference_reward import human_captions
 from tfcap.rewards.reward import Reward
 from tfcap.text import as_vocabulary
@@ -49,6 +50,14 @@ class TextReward(Reward):
     each parameter that names an entry of the batch, and for all that have one
     of every row if it takes any (`**columns`); the references are strings.
 
+    `None` in the place of a score abstains from a caption, as to TRL: the
+    reward is then minus infinity, which estimators leave out, see
+    `tfcap.rewards.Reward`. In a sum, the other rewards count. A score that is
+    not finite is an error of the step, for `nonfinite` of the training model.
+
+    The function may be `async`: it runs in an event loop of all rewards, and
+    several in a sum wait together.
+
     Absent captions, such as those of rounds that a dialog lacks, are not
     scored and get 0.
 
@@ -71,8 +80,8 @@ class TextReward(Reward):
 
     Raises:
         TypeError: If `function` has none of the forms.
-        ValueError: While training, if `function` does not return a finite
-            number for every caption, or no vocabulary is known.
+        ValueError: While training, if `function` does not return a number or
+            `None` for every caption, or no vocabulary is known.
 
     Example:
 
@@ -85,6 +94,8 @@ class TextReward(Reward):
     >>> print(reward(said, None).numpy())
     [[-2. -1. -1.]]
     """
+
+    abstains = True
 
     def __init__(
         self,
@@ -113,6 +124,8 @@ class TextReward(Reward):
         if vocabulary is not None:
             vocabulary = as_vocabulary(vocabulary)
         self.function = function
+        calls = function, getattr(function, "__call__", None)  # noqa: B004
+        self.waits = any(map(inspect.iscoroutinefunction, calls))
         self.vocabulary = vocabulary
         self.references = references
         self.num_threads = num_threads
@@ -122,13 +135,17 @@ class TextReward(Reward):
         self._memory = ScoreMemory(remember)
 
     def call(self, rollout, episode):
+        score, arrays = self.host_call(rollout, episode)
+        return call_on_host(score, arrays, rollout.tokens.shape[:2])
+
+    def host_call(self, rollout, episode):
+        """The function of arrays that scores on the host, and the arrays."""
         check_shape(rollout.tokens, "B S T", "rollout.tokens")
         columns = self._columns(episode)
         reader = self._reader(episode)
         score = functools.partial(self._score, reader, tuple(columns))
         words = words_only(rollout.tokens, rollout.mask)
-        arrays = words, *columns.values()
-        return call_on_host(score, arrays, rollout.tokens.shape[:2])
+        return score, (words, *columns.values())
 
     def _reader(self, episode):
         """The vocabulary, and the ids of end and padding."""
@@ -252,54 +269,9 @@ class TextReward(Reward):
             scores = self.function(completions=captions, **columns)
         else:
             scores = self.function(captions, *columns.values())
+        if inspect.isawaitable(scores):
+            scores = awaited(scores)
         return checked_scores(scores, captions, self.name)
-
-
-class ScoreMemory:
-    """The scores that were last used; the longest unused are forgotten.
-
-    Args:
-        size: Integer, number of scores kept at most.
-    """
-
-    def __init__(self, size: int):
-        self.size = size
-        self._scores = OrderedDict()
-
-    def scores(self, pairs: list, find: Callable) -> list:
-        """Scores of captions, asked for where they are not known."""
-        names = [_digest(caption, others) for caption, others in pairs]
-        known = {n: self._scores[n] for n in names if n in self._scores}
-        new = [i for i, name in enumerate(names) if name not in known]
-        known |= {names[i]: s for i, s in zip(new, find(new))}
-        for name in names:
-            self._scores[name] = known[name]
-            self._scores.move_to_end(name)
-        while len(self._scores) > self.size:
-            self._scores.popitem(last=False)
-        return [known[name] for name in names]
-
-
-def checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
-    """Returns a function's scores as floats; refuses all but finite numbers.
-
-    Raises:
-        ValueError: If they are no n finite numbers.
-    """
-    try:
-        values = np.asarray(scores, np.float64)
-        received = f"an array of shape {values.shape}"
-    except (TypeError, ValueError):
-        values, received = np.zeros(()), f"{scores!r:.200}"
-    if values.shape == (len(captions),):
-        if np.isfinite(values).all():
-            return values.tolist()
-        worst = int(np.flatnonzero(~np.isfinite(values))[0])
-        received = f"{values[worst]} for {captions[worst]!r}"
-    raise ValueError(
-        f"`function` of the reward {name!r} must return a finite number for "
-        f"each of {len(captions)} captions. Received: {received}."
-    )
 
 
 def function_name(function: Callable) -> str:
@@ -385,10 +357,3 @@ def _python(value):
     if isinstance(value, bytes):
         return value.decode()
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _digest(caption, others):
-    # What is kept of a long text must be short, and never another's: a text
-    # may hold any character that would part it from the next.
-    text = repr((caption, *others)).encode()
-    return hashlib.blake2b(text, digest_size=16).digest()

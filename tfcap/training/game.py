@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfcap.objectives import Episode
 from tfcap.ops import num_replicas
+from tfcap.training.joint_optimizer import JointOptimizer
 from tfcap.training.nonfinite import what_was_computed
 from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_clipnorm
@@ -55,6 +56,12 @@ class Game(Scaffold):
     objective is not computed. `turn` counts the steps, and is among the
     variables, so that a run that is resumed from a checkpoint goes on with
     whose turn it was.
+
+    Callbacks find one `optimizer`, a `keras.optimizers.MultiOptimizer`. Those
+    of Keras go through its `optimizers`, and log rates by the names of these,
+    such as `Adam(name="speaker")`. To others, `optimizer.learning_rate` is
+    that of the first player, and to set it scales the rates of all players by
+    one factor. `optimizer_of(name)` has a rate of its own.
 
     An optimizer with `gradient_accumulation_steps=k` steps once in k turns of
     its player, see `tfcap.training.ObjectiveModel`.
@@ -126,9 +133,6 @@ class Game(Scaffold):
         self._now = self.playing(0)
         self.built = True
 
-    def stepping(self):
-        return self.optimizers
-
     def compile(self, optimizer=None, **kwargs):
         """Compiles as `keras.Model.compile()`, with an optimizer per player.
 
@@ -156,49 +160,7 @@ class Game(Scaffold):
             build_optimizer(name, optimizers[name], player.network)
         self.optimizers = list(optimizers.values())
         super().compile(optimizer=None, **kwargs)
-
-    def fit(
-        self,
-        x=None,
-        y=None,
-        batch_size=None,
-        epochs=1,
-        verbose="auto",
-        callbacks=None,
-        *args,
-        **kwargs,
-    ):
-        """Trains as `keras.Model.fit()`, with the last word of every optimizer.
-
-        An optimizer with `use_ema=True` leaves its player with the moving
-        averages of the weights, as Keras does for a model's own: before
-        callbacks see the end, so that one that restores weights has its way.
-        """
-        ready = isinstance(callbacks, keras.callbacks.CallbackList)
-        own = callbacks.callbacks if ready else callbacks
-        last_word = keras.callbacks.LambdaCallback(
-            on_train_end=lambda logs: epochs > 0 and self.finalize_weights()
-        )
-        everyone = [last_word, *keras.tree.flatten(own or [])]
-        if ready:
-            callbacks.callbacks = everyone
-        try:
-            return super().fit(
-                *(x, y, batch_size, epochs, verbose),
-                callbacks if ready else everyone,
-                *args,
-                **kwargs,
-            )
-        finally:
-            if ready:
-                callbacks.callbacks = own
-
-    def finalize_weights(self):
-        """Gives every optimizer its last word, as at the end of `fit()`."""
-        for player, optimizer in zip(self.players.values(), self.optimizers):
-            optimizer.finalize_variable_values(
-                player.network.trainable_variables
-            )
+        self.optimizer = JointOptimizer(optimizers)
 
     def optimizer_of(self, name):
         """The optimizer of a player, by name, after `compile()`."""

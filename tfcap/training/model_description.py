@@ -12,6 +12,8 @@ import re
 
 import keras
 
+from tfcap.training.joint_optimizer import JointOptimizer
+
 #: Attributes in which Keras itself keeps layers.
 _KERAS = re.compile(r"_layers|_operations|_functional|_tracked|_self_")
 
@@ -29,7 +31,12 @@ def optimizers_of(model: keras.Model):
                 if isinstance(leaf, keras.optimizers.Optimizer)
             ]
     optimizers = list(
-        {id(optimizer): optimizer for optimizer in optimizers}.values()
+        {
+            id(optimizer): optimizer
+            for optimizer in optimizers
+            # It is the others, as callbacks see them.
+            if not isinstance(optimizer, JointOptimizer)
+        }.values()
     )
     for optimizer in optimizers:
         inner = getattr(optimizer, "inner_optimizer", None)

@@ -92,7 +92,7 @@ def _either(finite, values, gradients, apply, refuse):
     )
 
 
-def explained(train_function, optimizers):
+def explained(train_function, optimizer):
     """A train function that tells of a step that is not finite in one line."""
 
     @functools.wraps(train_function)
@@ -104,9 +104,7 @@ def explained(train_function, optimizers):
             if not marker:
                 raise
         message = rest.partition(_END)[0]
-        done = max(
-            int(keras.ops.convert_to_numpy(o.iterations)) for o in optimizers
-        )
+        done = int(keras.ops.convert_to_numpy(optimizer.iterations))
         raise FloatingPointError(
             "Losses, rewards and gradients must be finite. Received: "
             f"{message}, after {done} updates. The weights are those of the "

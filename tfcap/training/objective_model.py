@@ -169,15 +169,12 @@ class ObjectiveModel(Scaffold):
             with self.distribute_strategy.scope():
                 build_optimizer("speaker", self.optimizer, self)
 
-    def stepping(self):
-        return [self.optimizer]
-
     def make_train_function(self, force=False):
         if not self._draws_once:
             return super().make_train_function(force)
         if self.train_function is None or force:
             train = minibatches.train_function(self)
-            self.train_function = explained(train, self.stepping())
+            self.train_function = explained(train, self.optimizer)
         return self.train_function
 
     def draw_step(self, data):

@@ -82,6 +82,89 @@ def _check_strategy(strategy):
         )
 
 
+def refusal_to_save(model, network):
+    """The error of who saves what trains; Keras would leave a broken file."""
+    return NotImplementedError(
+        "What is saved must be a network. Received: the training model "
+        f"{model.name!r}. Save what it trains, "
+        f"`training.{network}.save('{network}.keras')`; weights alone by "
+        "`training.save_weights('training.weights.h5')` or "
+        "`ModelCheckpoint(..., save_weights_only=True)`; or a run that goes "
+        "on, by `tfcap.training.Resume`."
+    )
+
+
+def check_callbacks(model, callbacks: list):
+    """Refuses callbacks of Keras that would fail, or do nothing, later.
+
+    Raises:
+        ValueError: If one is set as no model, or not this one, can use it.
+        NotImplementedError: If one would save the whole model.
+    """
+    known = keras.callbacks
+    optimizers = getattr(model.optimizer, "optimizers", [model.optimizer])
+    optimizers = [getattr(o, "inner_optimizer", o) for o in optimizers]
+    has_loss = any(metric.name == "loss" for metric in model.metrics)
+    for callback in callbacks:
+        kind = type(callback)
+        saves = kind in (known.ModelCheckpoint, known.OrbaxCheckpoint)
+        if saves and not callback.save_weights_only:
+            raise refusal_to_save(model, "speaker")
+        if kind in (known.LearningRateScheduler, known.ReduceLROnPlateau):
+            _check_rates(kind.__name__, optimizers)
+        if kind is known.SwapEMAWeights and not any(
+            optimizer.use_ema for optimizer in optimizers
+        ):
+            raise ValueError(
+                "`use_ema` of an optimizer must be True for SwapEMAWeights. "
+                "Received: use_ema=False. Compile with an optimizer such as "
+                "`keras.optimizers.Adam(use_ema=True)`."
+            )
+        if (
+            kind is known.TerminateOnNaN
+            and model.nonfinite == "ignore"
+            and not has_loss
+        ):
+            raise ValueError(
+                '`nonfinite` must be "raise" for a run to end at a loss that '
+                "is NaN: TerminateOnNaN looks at `loss`, of which several "
+                'learners have one each. Received: nonfinite="ignore".'
+            )
+        if kind in (known.EarlyStopping, known.ReduceLROnPlateau) or (
+            saves and callback.save_best_only
+        ):
+            _check_monitor(callback, has_loss)
+
+
+def _check_rates(name, optimizers):
+    for optimizer in optimizers:
+        if not isinstance(optimizer.learning_rate, keras.Variable):
+            raise ValueError(
+                f"`learning_rate` must be a number for {name}, which sets it. "
+                f"Received: a schedule in {optimizer.name!r}. Leave one of "
+                "the two out."
+            )
+
+
+def _check_monitor(callback, has_loss):
+    monitor, name = callback.monitor, type(callback).__name__
+    is_loss = monitor in ("loss", "val_loss")
+    if is_loss and not has_loss:
+        raise ValueError(
+            f"`monitor` of {name} must be a value that is logged. Received: "
+            f"monitor={monitor!r}, where every learner has a loss of its own. "
+            f"Name one, such as '{monitor.replace('loss', 'speaker_loss')}' "
+            "with `mode='min'`, or a score with `mode='max'`."
+        )
+    if not is_loss and callback.mode == "auto":
+        raise ValueError(
+            f"`mode` of {name} must be 'min' or 'max' for monitor={monitor!r}, "
+            "of which Keras cannot know the better direction. Received: "
+            "mode='auto'. Rewards and scores go up, 'max'; losses go down, "
+            "'min'."
+        )
+
+
 def check_clipnorm(optimizer, global_clipnorm: float | None):
     """Refuses a norm to which Keras would clip each of several batches."""
     if global_clipnorm is not None:

@@ -12,6 +12,8 @@ from tfcap.ops.schedules import schedules_held
 from tfcap.training.nonfinite import apply_if_finite
 from tfcap.training.nonfinite import check_nonfinite
 from tfcap.training.nonfinite import explained
+from tfcap.training.refusals import check_callbacks
+from tfcap.training.refusals import refusal_to_save
 
 
 class Scaffold(keras.Model):
@@ -41,17 +43,37 @@ class Scaffold(keras.Model):
     def metrics(self):
         return list(self.trackers.values())
 
-    def fit(self, *args, sample_weight=None, class_weight=None, **kwargs):
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        *args,
+        sample_weight=None,
+        class_weight=None,
+        **kwargs,
+    ):
         """Trains as `keras.Model.fit()`; refuses what no objective reads.
 
         Targets `y` beside the inputs are left unread: an objective's terms
         find the human words in the batch.
 
         Raises:
-            ValueError: If rows or classes are weighted.
+            ValueError: If rows or classes are weighted, or a callback of
+                Keras is set as it cannot work.
+            NotImplementedError: If a callback would save the whole model.
         """
         _refuse_weights(sample_weight, class_weight)
-        return super().fit(*args, **kwargs)
+        if self.compiled:
+            ready = isinstance(callbacks, keras.callbacks.CallbackList)
+            given = callbacks.callbacks if ready else callbacks
+            check_callbacks(self, keras.tree.flatten(given or []))
+        return super().fit(
+            *(x, y, batch_size, epochs, verbose, callbacks), *args, **kwargs
+        )
 
     def finalize_weights(self):
         """Gives the optimizer its last word, as at the end of `fit()`."""
@@ -100,12 +122,8 @@ class Scaffold(keras.Model):
         if self.train_function is not None and not force:
             return self.train_function
         super().make_train_function(force=True)
-        self.train_function = explained(self.train_function, self.stepping())
+        self.train_function = explained(self.train_function, self.optimizer)
         return self.train_function
-
-    def stepping(self):
-        """List of the optimizers."""
-        raise NotImplementedError
 
     def train_step(self, data):
         logs, annealed = self.on_schedule(self.learn, data)
@@ -189,18 +207,6 @@ class Scaffold(keras.Model):
             # of which has its share.
             results["skipped_updates"] *= num_replicas()
         return results
-
-
-def refusal_to_save(model, network):
-    """The error of who saves what trains; Keras would leave a broken file."""
-    return NotImplementedError(
-        "What is saved must be a network. Received: the training model "
-        f"{model.name!r}. Save what it trains, "
-        f"`training.{network}.save('{network}.keras')`; weights alone by "
-        "`training.save_weights('training.weights.h5')` or "
-        "`ModelCheckpoint(..., save_weights_only=True)`; or a run that goes "
-        "on, by `tfcap.training.Resume`."
-    )
 
 
 def _refuse_weights(sample_weight=None, class_weight=None):
