@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny
+from tests.faults.mutations import damage
 from tests.training import resumed
 from tests.training import test_checkpoint
 from tfcap.objectives import TeacherForcing
@@ -281,6 +282,39 @@ def test_a_long_epoch_is_saved_before_it_is_evaluated(
     found = train(tmp_path, seed=99)
     same_end(found, whole[0])
     assert len(found[3]) == STEPS
+
+
+def test_whatever_is_damaged_in_a_checkpoint_the_one_before_is_used(
+    tmp_path, capsys
+):
+    # Of some kilobytes, as most arrays are.
+    x = np.ones((2, 40), "float32")
+
+    def program(epochs=2):
+        keras.utils.set_random_seed(1)
+        dense = keras.layers.Dense(40, name="dense")
+        model = keras.Sequential([keras.Input((40,)), dense])
+        model.compile("sgd", "mse", run_eagerly=True)
+        callbacks = [Resume(tmp_path)]
+        model.fit(x, x, epochs=epochs, callbacks=callbacks, verbose=0)
+        return model.get_weights()
+
+    whole, (last, before) = program(), sorted(tmp_path.iterdir())
+    kept = before.read_bytes()
+    for _ in damage(last, step=1500):
+        before.write_bytes(kept)
+        capsys.readouterr()
+        for one, other in zip(program(), whole, strict=True):
+            np.testing.assert_array_equal(one, other)
+        said = capsys.readouterr().out
+        assert f"{last} cannot be used" in said
+        assert f"Using the one before, of epoch 1: {before}" in said
+    # Neither can be used.
+    last.write_bytes(kept[:-1])
+    before.write_bytes(kept[1:])
+    match = f"No checkpoint in {tmp_path} can be used"
+    with pytest.raises(ValueError, match=match):
+        program()
 
 
 def test_ctrl_c_is_no_notice(tmp_path):

@@ -227,7 +227,7 @@ class RunCheckpoint:
             return about, arrays, path
         raise ValueError(
             f"No checkpoint in {self.directory} can be used. Received: "
-            f"{'; '.join(problems)}. Remove the folder to begin anew."
+            f"{'; '.join(problems)}. Choose another folder to begin anew."
         )
 
 
