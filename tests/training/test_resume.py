@@ -721,6 +721,8 @@ def test_a_folder_is_of_one_run_at_a_time_and_free_after_a_kill(tmp_path):
 
 
 ROW = np.ones((4, 3), "float32"), np.ones((4, 1), "float32")
+#: Its seeds are in a variable.
+NOISE = keras.layers.GaussianNoise(0.1, seed=1)
 SHUFFLED = {
     "`shuffle\\(\\)` has no seed": lambda: dict(x=rows().shuffle(3)),
     "Keras shuffles arrays": lambda: dict(x=np.ones((4, 3)), y=np.ones(4)),
@@ -731,6 +733,12 @@ SHUFFLED = {
             lambda x, y: (x + tf.random.normal(x.shape), y),
             num_parallel_calls=2,
         )
+    ),
+    "a function of theirs draws without a seed": lambda: dict(
+        x=rows().map(lambda x, y: (x + tf.random.normal(x.shape), y))
+    ),
+    "a function of theirs draws from a generator": lambda: dict(
+        x=rows().map(lambda x, y: (NOISE(x, training=True), y))
     ),
 }
 

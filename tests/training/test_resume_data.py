@@ -191,6 +191,12 @@ DATA = {
     "weighted": lambda: dataset(
         pairs().shuffle(ROWS), class_weight={0: 1.0, 1: 3.0}
     ),
+    "shuffled within": lambda: dataset(
+        tf.data.Dataset.range(1).flat_map(lambda _: pairs().shuffle(ROWS))
+    ),
+    "drawn": lambda: dataset(
+        pairs().map(lambda x, y: (x + tf.random.normal([3]), y))
+    ),
     "by epoch": by_epoch,
     "rows of Python": lambda: dict(x=Rows()),
     "rows in threads": lambda: dict(x=Rows(workers=2)),

@@ -24,6 +24,8 @@ import weakref
 import numpy as np
 import tensorflow as tf
 
+from tfcap.training.draws import changes_others
+from tfcap.training.draws import drawing
 from tfcap.training.model_state import lacks_variables
 from tfcap.training.random_state import set_random_arrays
 
@@ -47,13 +49,14 @@ class DataOrder:
             program that is started again must have again.
         python: Boolean, whether Python makes the batches, and may draw from
             its generators.
+        exact: Boolean, whether no problem with the order has been told.
         batch: The last batch that was passed over; `None` if none was.
         passed: Integer, batches that the iterator of the epoch has read.
     """
 
     def __init__(self, fit):
         self.fit = fit
-        self.batch, self.passed = None, 0
+        self.batch, self.passed, self.exact = None, 0, True
         adapter = fit.iterator.data_adapter
         self._nodes = [] if fit.dataset is None else _nodes(fit.dataset)
         self._py_dataset = getattr(adapter, "py_dataset", None)
@@ -70,6 +73,7 @@ class DataOrder:
     def warn(self):
         """Warns of an order that no program can have again."""
         for problem, cure in self._problems():
+            self.exact = False
             warnings.warn(_SHUFFLED.format(problem, cure), stacklevel=2)
 
     def compare_seeds(self, before: list | None) -> str:
@@ -212,14 +216,8 @@ class DataOrder:
             if node.options().deterministic is False:
                 yield "`deterministic` is off", "Leave it on."
                 return
-            if _draws_in_parallel(node):
-                yield (
-                    "`map(num_parallel_calls=...)` draws in an order that "
-                    "differs from run to run",
-                    "Draw with `tf.random.stateless_*`, or from one call at a "
-                    "time.",
-                )
-                return
+            for graph in _graphs(node):
+                yield from _draws(graph, "Parallel" in type(node).__name__)
 
 
 def _nodes(dataset):
@@ -243,16 +241,33 @@ def _unseeded():
     return 87654321, 0
 
 
-def _draws_in_parallel(node):
-    """Check whether a function draws in several calls at the same time."""
-    if "Parallel" not in type(node).__name__:
-        return False
-    kinds = [
-        operation.type
-        for wrapped in node._functions()
-        for operation in wrapped.function.graph.get_operations()
-    ]
-    return any(kind.startswith(("Random", "Truncated")) for kind in kinds)
+def _graphs(node):
+    """The graphs of the functions of a data set."""
+    return [wrapped.function.graph for wrapped in node._functions()]
+
+
+def _draws(graph, parallel):
+    """Problems of a function of a data set that draws."""
+    stateless = "Draw with `tf.random.stateless_*` and a seed in the data"
+    kinds = drawing(graph)
+    if parallel and kinds:
+        yield (
+            "`map(num_parallel_calls=...)` draws in an order that differs from "
+            "run to run",
+            f"{stateless}, or from one call at a time.",
+        )
+    elif not all(kinds.values()):
+        names = ", ".join(sorted(kinds))
+        yield (
+            f"a function of theirs draws without a seed ({names})",
+            f"{stateless}, or call `keras.utils.set_random_seed()` before the "
+            "data are made.",
+        )
+    if changes_others(graph):
+        yield (
+            "a function of theirs draws from a generator or changes a variable",
+            f"{stateless}, or put the layer that draws into the model.",
+        )
 
 
 def _remembers(py_dataset):

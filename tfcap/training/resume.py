@@ -13,6 +13,7 @@ from tfcap.training.callback_memory import set_history
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.data_order import DataOrder
 from tfcap.training.data_wait import DataWait
+from tfcap.training.draws import tell_draws
 from tfcap.training.metric_state import metric_arrays
 from tfcap.training.metric_state import set_metric_arrays
 from tfcap.training.model_state import build_on
@@ -64,13 +65,20 @@ class Resume(keras.callbacks.Callback):
     `save_every` seconds, and at SIGTERM, by which schedulers say that they
     take a machine away; then the process ends with status 143 and a sentence.
     Saved is every variable of model and optimizer, the metrics and logs of
-    the epoch, the history, the global random generators of Python, NumPy,
-    Keras and `tf.random`, and the memory of `EarlyStopping`,
-    `ReduceLROnPlateau`, `ModelCheckpoint`, `SwapEMAWeights` and of callbacks
-    with `get_state()` and `set_state(state)`; what others remember by
-    themselves begins anew. Callbacks see an epoch that is gone on with begin,
-    and of its steps those that are left. It is called as the last of the
-    callbacks, wherever it stands among them.
+    the epoch, the history, the global random generators of Python, NumPy and
+    Keras, `tf.random.get_global_generator()`, and the memory of
+    `EarlyStopping`, `ReduceLROnPlateau`, `ModelCheckpoint`, `SwapEMAWeights`
+    and of callbacks with `get_state()` and `set_state(state)`; what others
+    remember by themselves begins anew. Callbacks see an epoch that is gone on
+    with begin, and of its steps those that are left. It is called as the last
+    of the callbacks, wherever it stands among them.
+
+    What `tf.random.normal()` and its kind draw, `tf.image.random_*` and
+    `tf.nn.dropout()` among them, depends on a state in the process that nobody
+    can save. Where a step draws so, from a `tf.random.Generator` of its own or
+    from a `keras.random.SeedGenerator` that is no part of the model, it warns
+    before the first step; layers of Keras and `keras.random` go on exactly. A
+    model that runs eagerly cannot be looked into, and is not warned of.
 
     Weights that are frozen in a pretrained network, one whose attribute
     `pretrained` is true as that of `CausalLMSpeaker` and `CLIPListener`, are
@@ -207,6 +215,7 @@ class Resume(keras.callbacks.Callback):
         checkpoint.note(model)
         done = about.get("step", 0)
         check_place(about, fit, checkpoint.path)
+        self._draws = tell_draws(model)
         self._order = DataOrder(fit)
         self._going_on = bool(about)
         self._epoch_random = None
@@ -387,9 +396,10 @@ class Resume(keras.callbacks.Callback):
         # Nobody ends before the first one has written.
         from_chief(None, self.model)
         self._lock.release()
+        how = " exactly" if self._order.exact and not self._draws else ""
         self._termination.obey(
             f"Stopped by SIGTERM after {place}, which is on the disk: "
-            f"{self._checkpoint.path}. To go on exactly, run the same command "
+            f"{self._checkpoint.path}. To go on{how}, run the same command "
             "again."
             if is_chief(self.model)
             else ""
