@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import re
 import signal
 import subprocess
 import sys
@@ -779,3 +780,80 @@ def test_an_order_of_other_seeds_is_told(tmp_path, capsys):
     assert not capsys.readouterr().out
     shuffled(2)
     assert "the data are shuffled with the seeds" in capsys.readouterr().out
+
+
+class Pairs(keras.utils.PyDataset):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        return ROW
+
+
+def arrays(count, size=2, width=3):
+    rows = np.ones((count, width), "float32"), np.ones((count, 1), "float32")
+    return dict(zip("xy", rows), batch_size=size)
+
+
+def batches(count, size=2):
+    pairs = tf.data.Dataset.from_tensor_slices(
+        tuple(arrays(count).values())[:2]
+    )
+    return dict(x=pairs.batch(size).prefetch(1))
+
+
+#: Data of the first epoch, of the next, and what is told of them.
+OTHERS = {
+    "rows": (arrays(6), arrays(7), "steps of an epoch 4 now, and 3 before"),
+    "rows of the last batch": (
+        arrays(6),
+        arrays(5),
+        "rows 5 now, and 6 before",
+    ),
+    "the size of batches": (
+        *(arrays(6, 2), arrays(6, 3)),
+        "rows of a batch 3 now, and 2 before",
+    ),
+    "rows of a data set": (batches(6), batches(5), r"rows \[3, 5\] now"),
+    "batches of a data set": (batches(6), batches(6, 3), r"\[2, 6\] now"),
+    "the types of a data set": (
+        batches(6),
+        dict(x=batches(6)["x"].map(lambda x, y: (x, tf.cast(y, "float64")))),
+        "elements .*float64.* now",
+    ),
+    "batches of Python": (
+        *(dict(x=Pairs(2)), dict(x=Pairs(3))),
+        "steps of an epoch 3 now, and 2 before",
+    ),
+    "steps": (
+        *(dict(x=batches(6)["x"].repeat(), steps_per_epoch=n) for n in (2, 3)),
+        "steps of an epoch 3 now, and 2 before",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_data_are_told_at_the_start_of_an_epoch(name, tmp_path, capsys):
+    first, other, words = OTHERS[name]
+
+    def program(data, epochs):
+        Resume._ended_with.clear()
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse", run_eagerly=True)
+        model.fit(
+            **data,
+            epochs=epochs,
+            shuffle=False,
+            callbacks=[Resume(tmp_path)],
+            verbose=0,
+        )
+        return capsys.readouterr().out
+
+    program(first, 1)
+    assert "run so far" not in program(first, 2)
+    said = program(other, 3)
+    assert re.search(f"others than those of the run so far.*{words}", said)

@@ -17,6 +17,7 @@ So an epoch that is over is passed over as Keras would pass through it, read
 only where its reading counts; then the steps that are done of the next.
 """
 
+import itertools
 import random
 import warnings
 import weakref
@@ -47,6 +48,8 @@ class DataOrder:
     Attributes:
         seeds: List of lists of integers, what the order depends on that a
             program that is started again must have again.
+        about: Dict that JSON can hold, the seeds and what is known of the data
+            by the names to tell.
         python: Boolean, whether Python makes the batches, and may draw from
             its generators.
         exact: Boolean, whether no problem with the order has been told.
@@ -68,6 +71,7 @@ class DataOrder:
         self.seeds = _seeds(self._nodes)
         if self._shuffled:
             self.seeds = [[tf.compat.v1.get_seed(0)[0]]]
+        self.about = {"seeds": self.seeds, "data": _description(self)}
         self._sought = False
 
     def warn(self):
@@ -76,15 +80,28 @@ class DataOrder:
             self.exact = False
             warnings.warn(_SHUFFLED.format(problem, cure), stacklevel=2)
 
-    def compare_seeds(self, before: list | None) -> str:
-        """Compares the seeds with those of the run so far."""
-        if before in (None, self.seeds):
+    def compare(self, before: dict) -> str:
+        """Compares seeds and data with those of the run so far."""
+        seeds, known = before.get("seeds"), before.get("data", {})
+        if seeds not in (None, self.seeds):
+            return (
+                f"the data are shuffled with the seeds {self.seeds} now, and "
+                f"were with {seeds}: the run goes on, with rows of this epoch "
+                "in another order. Call `keras.utils.set_random_seed()` with "
+                "the seed of before to go on exactly."
+            )
+        other = [
+            f"{name} {now} now, and {known[name]} before"
+            for name, now in self.about["data"].items()
+            if now is not None and known.get(name) not in (None, now)
+        ]
+        if not other:
             return ""
         return (
-            f"the data are shuffled with the seeds {self.seeds} now, and were "
-            f"with {before}: the run goes on, with rows of this epoch in "
-            "another order. Call `keras.utils.set_random_seed()` with the seed "
-            "of before to go on exactly."
+            f"the data are others than those of the run so far, with "
+            f"{'; '.join(other)}: the run goes on with them. Use the data, "
+            "batch size and steps of before to go on exactly, or another "
+            "folder for a run on these."
         )
 
     def seek(self, step: int) -> bool:
@@ -218,6 +235,28 @@ class DataOrder:
                 return
             for graph in _graphs(node):
                 yield from _draws(graph, "Parallel" in type(node).__name__)
+
+
+def _description(order):
+    """Description of the data by Keras and tf.data; `None` where unknown."""
+    fit, adapter = order.fit, order.fit.iterator.data_adapter
+    size, count, rows = adapter.batch_size, adapter.num_batches, None
+    if order._arrays:
+        rows = size * count - (-(adapter.partial_batch_size or 0) % size)
+    # One that begins at any step tells of the epochs that are asked for.
+    nodes = [] if hasattr(fit.dataset, "from_step") else order._nodes
+    repeats = [i for i, n in enumerate(nodes) if "Repeat" in type(n).__name__]
+    below = nodes[max(repeats, default=-1) + 1 :]
+    counts = [int(node.cardinality()) for node in below]
+    alone = fit.model.distribute_strategy.num_replicas_in_sync == 1
+    return {
+        "steps of an epoch": fit.num_steps,
+        "rows of a batch": size,
+        "rows": rows,
+        # Where one comes after another of as many, as after `map()`, once.
+        "batches and rows": [n for n, _ in itertools.groupby(counts)] or None,
+        "elements": str(fit.batches.element_spec) if alone else None,
+    }
 
 
 def _nodes(dataset):

@@ -19,29 +19,6 @@ from tfcap.training.random_state import global_variables
 
 #: Operations with seeds that draw nothing.
 _OTHERS = "Cudnn", "ComputeAccidentalHits", "SnapshotDataset"
-#: Operations that call functions.
-_CALLS = {
-    "If",
-    "StatelessIf",
-    "While",
-    "StatelessWhile",
-    "PartitionedCall",
-    "StatefulPartitionedCall",
-    "Case",
-    "StatelessCase",
-}
-#: Beginnings of the names of operations that change a variable, and of those
-#: that do so to draw from it.
-_CHANGING, _OF_GENERATOR = (
-    "Assign",
-    (
-        "Rng",
-        "StatefulUniform",
-        "StatefulStandardNormal",
-        "StatefulTruncatedNormal",
-        "StatefulRandomBinomial",
-    ),
-)
 _TOLD = (
     "A run with random draws that no checkpoint keeps cannot be gone on with "
     "exactly: `train_step()` {}. {}"
@@ -81,7 +58,7 @@ def changes_others(graph: tf.Graph, known=()) -> bool:
     known = {id(variable.handle) for variable in known}
     functions = graph.as_graph_def().library.function
     inside = any(
-        node.op.startswith(_OF_GENERATOR)
+        _is_of_generator(node.op)
         for function in functions
         for node in function.node_def
     )
@@ -89,11 +66,17 @@ def changes_others(graph: tf.Graph, known=()) -> bool:
         if outside.dtype != tf.resource or id(outside) in known:
             continue
         for operation in handle.consumers():
-            if operation.type.startswith((_CHANGING, *_OF_GENERATOR)):
+            kind = operation.type
+            if kind.startswith("Assign") or _is_of_generator(kind):
                 return True
-            if inside and operation.type in _CALLS:
+            if inside and kind.endswith(("Call", "Case", "If", "While")):
                 return True
     return False
+
+
+def _is_of_generator(kind):
+    """Check whether an operation draws from a `tf.random.Generator`."""
+    return kind.startswith(("Rng", "Stateful")) and not kind.endswith("Call")
 
 
 def tell_draws(model: keras.Model) -> set[str]:

@@ -73,12 +73,9 @@ class Resume(keras.callbacks.Callback):
     with begin, and of its steps those that are left. It is called as the last
     of the callbacks, wherever it stands among them.
 
-    What `tf.random.normal()` and its kind draw, `tf.image.random_*` and
-    `tf.nn.dropout()` among them, depends on a state in the process that nobody
-    can save. Where a step draws so, from a `tf.random.Generator` of its own or
-    from a `keras.random.SeedGenerator` that is no part of the model, it warns
-    before the first step; layers of Keras and `keras.random` go on exactly. A
-    model that runs eagerly cannot be looked into, and is not warned of.
+    The state of `tf.random.normal()` and its kind, and of generators outside
+    the model, is not saved: where a step, unless it runs eagerly, draws from
+    these, it warns before the first one. Keras' layers go on exactly.
 
     Weights that are frozen in a pretrained network, one whose attribute
     `pretrained` is true as that of `CausalLMSpeaker` and `CLIPListener`, are
@@ -186,7 +183,7 @@ class Resume(keras.callbacks.Callback):
             self._stop(f"step {step} of epoch {self._epoch + 1}")
 
     def on_epoch_end(self, epoch, logs=None):
-        stopped = bool(self.model.stop_training)
+        stopped = self.model.stop_training
         ended = {"ended": self._fit.epochs} if stopped else {}
         self._save(epoch + 1, {}, **ended)
         self._reached = epoch + 1
@@ -234,7 +231,7 @@ class Resume(keras.callbacks.Callback):
                 build_on(model, self._order.any_batch())
         else:
             self._order.warn()
-            self._tell(self._order.compare_seeds(about.get("seeds")))
+            self._tell(self._order.compare(about))
             self._find_data(start, done)
             if about and not done and lacks_variables(model):
                 build_on(model, self._order.any_batch())
@@ -348,10 +345,8 @@ class Resume(keras.callbacks.Callback):
             host = not (self._order.python and "step" in about)
             set_random_arrays(drawn, host)
         kept = [arrays[k] for k in sorted(arrays) if k.startswith("memory")]
-        count = from_chief(len(kept), model)
-        kept = [
-            from_chief(kept[i] if kept else None, model) for i in range(count)
-        ]
+        parts = range(from_chief(len(kept), model))
+        kept = [from_chief(kept[i] if kept else None, model) for i in parts]
         told = give_back(self._others(), about.get("memory", []), kept)
         self._tell(told if "memory" in about else "")
 
@@ -363,9 +358,9 @@ class Resume(keras.callbacks.Callback):
         }
         if self._order.python:
             metrics |= named(self._epoch_random, "epoch")
-        about = {"step": step, "steps": steps, "logs": logs}
-        stopped = bool(self.model.stop_training)
-        self._save(self._epoch, metrics, stopped=stopped, **about)
+        place = {"step": step, "steps": steps, "logs": logs}
+        place["stopped"] = bool(self.model.stop_training)
+        self._save(self._epoch, metrics, **place)
 
     def _save(self, epoch, arrays, **about):
         memory, more = memory_of(self._others())
@@ -379,7 +374,7 @@ class Resume(keras.callbacks.Callback):
                 *(self.model, epoch, arrays),
                 **about,
                 began=self._began,
-                seeds=self._order.seeds,
+                **self._order.about,
                 memory=memory,
                 history=history_of(history),
             )
@@ -389,8 +384,7 @@ class Resume(keras.callbacks.Callback):
 
     def _agreed(self, due, now):
         """Whether to stop, and to save, for all workers alike."""
-        stop = self._termination.requested
-        return self._agreement.reached(stop, due, now)
+        return self._agreement.reached(self._termination.requested, due, now)
 
     def _stop(self, place):
         # Nobody ends before the first one has written.
