@@ -31,6 +31,7 @@ def save_arrays(
     path: str | PathLike,
     arrays: Mapping[str, ArrayLike],
     compressed: bool = False,
+    like: str | PathLike | None = None,
 ) -> None:
     """Writes arrays to a file, whole or not at all.
 
@@ -38,6 +39,7 @@ def save_arrays(
         path: String or path.
         arrays: Dict of arrays by name, none of them of objects.
         compressed: Boolean. Defaults to `False`.
+        like: See `write_whole()`. Defaults to `None`.
 
     Raises:
         OSError: If the disk is full; see `whole_file()`.
@@ -61,7 +63,7 @@ def save_arrays(
         file.seek(size)
         file.write(seal)
 
-    write_whole(path, write)
+    write_whole(path, write, like)
 
 
 def append_seal(file: BinaryIO) -> None:

@@ -98,7 +98,7 @@ class RunCheckpoint:
         arrays |= more or {}
         described = describe(model, self._settings.now) | {"frozen": frozen}
         meta = json.dumps({"epoch": epoch, **about, **described})
-        save_arrays(self._next, {"meta": meta, **arrays})
+        save_arrays(self._next, {"meta": meta, **arrays}, like=self.path)
         if is_there(self.path):
             replace(self.path, self.previous)
         rename(self._next, self.path)
