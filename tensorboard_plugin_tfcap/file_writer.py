@@ -29,11 +29,17 @@ def write_whole(path, data: bytes):
             file.write(data)
         return
     with _beside(path) as partial:
-        with open(partial, "wb") as file:
+        there = os.path.exists(path)
+
+        def opener(name, flags):
+            # Nobody reads half a file who may not read the whole.
+            return os.open(name, flags, 0o600 if there else 0o666)
+
+        with open(partial, "wb", opener=opener) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if os.path.exists(path):
+        if there:
             shutil.copymode(path, partial)
         os.replace(partial, os.path.realpath(path))
 

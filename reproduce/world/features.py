@@ -184,7 +184,7 @@ def cached_array(path: str | os.PathLike | None, make: Callable) -> NDArray:
 def _read_array(path):
     try:
         return tried_again(path, lambda: _loaded_array(path))
-    except (EOFError, OSError, ValueError) as error:
+    except Exception as error:
         if getattr(error, "errno", None) is not None:
             # The system's, not of what is in the file.
             raise

@@ -2,8 +2,13 @@
 
 import copy
 import gzip
+import itertools
 import json
+import re
 
+#: Where a part of an archive, its entry in the list of parts, or an array
+#: begins, and how many bytes may tell of it.
+_HEADERS, _HEADER = re.compile(rb"PK\x03\x04|PK\x01\x02|\x93NUMPY"), 136
 #: What may stand where something else should.
 ODD = (
     *(None, True, False, -1, 0, 1, 7, 1.5, -0.0, 10**20, -(2**63), 10**400),
@@ -27,6 +32,48 @@ def mutated_bytes(data, random):
     for _ in range(random.choice((1, 1, 1, 2, 5))):
         data = random.choice(_BYTES)(data or b"\0", random)
     return data
+
+
+def damage(path, step=1):
+    """Damages a file in one way after another, and mends it in the end.
+
+    A bit is another, every one of its headers, which are at both ends and
+    where a part of an archive or an array begins, and some of all else; it is
+    cut off; or a block of it is zeros.
+
+    Args:
+        path: `pathlib.Path` of a good file.
+        step: Integer: one of so many ways is taken. Defaults to `1`.
+
+    Yields:
+        Bytes, what the file holds.
+    """
+    good = path.read_bytes()
+    try:
+        for data in itertools.islice(_damaged(good), 0, None, step):
+            # To write over a file is faster than to make it anew.
+            with open(path, "r+b", buffering=0) as file:
+                file.write(data)
+                file.truncate()
+            yield data
+    finally:
+        path.write_bytes(good)
+
+
+def _damaged(good):
+    places = set(range(0, len(good), 97))
+    starts = [found.start() for found in _HEADERS.finditer(good)]
+    for start in (0, max(0, len(good) - _HEADER), *starts):
+        places |= set(range(start, min(start + _HEADER, len(good))))
+    for place, bit in itertools.product(sorted(places), range(8)):
+        flipped = bytes([good[place] ^ (1 << bit)])
+        yield good[:place] + flipped + good[place + 1 :]
+    for size in range(0, len(good), 211):
+        yield good[:size]
+    for start in range(0, len(good), 512):
+        block = good[start : start + 512]
+        if any(block):
+            yield good[:start] + bytes(len(block)) + good[start + 512 :]
 
 
 def mutated_json(content, random):

@@ -13,6 +13,7 @@ import warnings
 
 import pytest
 
+from tests.faults.mutations import damage
 from tests.faults.readers import READERS
 from tests.faults.readers import written
 
@@ -40,19 +41,18 @@ def patience():
         signal.signal(signal.SIGPROF, before)
 
 
-def outcome(reader, data):
+def outcome(reader, path):
     """What a reader makes of a file: what it holds, or what it says."""
-    with written(data, reader.ending) as path, patience():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            try:
-                return reader.read(path), None
-            except ValueError as error:
-                # Not a kind of it, such as of a text that is not UTF-8.
-                assert type(error) is ValueError
-                text = str(error)
-                assert path.name in text and len(text) < 3000, text
-                return None, text
+    with patience(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            return reader.read(path), None
+        except ValueError as error:
+            # Not a kind of it, such as of a text that is not UTF-8.
+            assert type(error) is ValueError
+            text = str(error)
+            assert path.name in text and len(text) < 3000, text
+            return None, text
 
 
 def wanted(reader, data):
@@ -66,12 +66,29 @@ def wanted(reader, data):
 @pytest.mark.parametrize("name", READERS)
 def test_a_file_with_something_wrong_is_read_rightly_or_refused(name):
     reader = READERS[name]
-    assert outcome(reader, reader.data) == (wanted(reader, reader.data), None)
+    with written(reader.data, reader.ending) as path:
+        good = wanted(reader, reader.data)
+        assert outcome(reader, path) == (good, None)
     for seed in range(-(-TOTAL // len(READERS))):
         data = reader.mutate(reader.data, random.Random(f"{name} {seed}"))
-        try:
-            found, refusal = outcome(reader, data)
-            assert refusal or found == wanted(reader, data)
-        except BaseException as error:
-            error.add_note(f"{name}, seed {seed}: {data[:1000]!r}")
-            raise
+        with written(data, reader.ending) as path:
+            right_or_refused(reader, path, data)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, r in READERS.items() if r.ending in (".npz", ".h5")]
+)
+def test_a_file_of_arrays_that_is_damaged_is_read_rightly_or_refused(name):
+    reader = READERS[name]
+    with written(reader.data, reader.ending) as path:
+        for data in damage(path, step=max(1, 3000 // TOTAL)):
+            right_or_refused(reader, path, data)
+
+
+def right_or_refused(reader, path, data):
+    try:
+        found, refusal = outcome(reader, path)
+        assert refusal or found == wanted(reader, data)
+    except BaseException as error:
+        error.add_note(f"{data[:1000]!r}")
+        raise

@@ -14,6 +14,7 @@ import keras
 import pytest
 
 import tfcap
+from tests.faults.mutations import damage
 from tests.faults.mutations import mutated_bytes
 from tests.faults.mutations import mutated_json
 from tests.faults.test_mutated_files import TOTAL
@@ -73,6 +74,28 @@ def test_a_network_with_something_wrong_is_loaded_or_refused(good, tmp_path):
         except BaseException as error:
             error.add_note(f"seed {seed}")
             raise
+
+
+def test_a_network_that_is_damaged_is_loaded_as_it_was_or_refused(
+    good, tmp_path
+):
+    path = tmp_path / "damaged.keras"
+    path.write_bytes(good)
+    weights = load_network(path).get_weights()
+    for _ in damage(path, step=max(1, 20_000 // TOTAL)):
+        if refusal(path) is None:
+            for one, other in zip(load_network(path).get_weights(), weights):
+                assert (one == other).all()
+
+
+def test_a_network_of_which_a_part_reaches_beyond_the_end_is_refused(
+    good, tmp_path
+):
+    path = tmp_path / "cut.keras"
+    # The length of what stands before its content.
+    place = good.rindex(b"PK\x03\x04") + 29
+    path.write_bytes(good[:place] + b"\xff" + good[place + 1 :])
+    assert "EOFError" in refusal(path)
 
 
 def lambda_layer(config):

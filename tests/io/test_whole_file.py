@@ -5,13 +5,20 @@ import subprocess
 import sys
 import threading
 
+import keras
+import numpy as np
 import pytest
 
+from tensorboard_plugin_tfcap import file_writer
 from tfcap.io import can_write
+from tfcap.io import save_arrays
 from tfcap.io import told_if_full
 from tfcap.io import whole_file
 from tfcap.io import whole_path
 from tfcap.io import write_whole
+from tfcap.text import Vocabulary
+from tfcap.training import Resume
+from tfcap.training import save_network
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
@@ -22,6 +29,84 @@ def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
         file.flush()
         assert path.read_text() == "before"
     assert path.read_bytes() == "caf\u00e9".encode()
+
+
+def save_text(path):
+    with whole_file(path, "w") as file:
+        file.write("a dog")
+
+
+#: What writes a file, each by the name of a file that it may write.
+WRITERS = {
+    "a.txt": save_text,
+    "a.npz": lambda path: save_arrays(path, {"rows": [1, 2]}),
+    "a.keras": lambda path: save_network(
+        keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]), path
+    ),
+    "vocabulary.json": lambda path: Vocabulary(["a"]).save(path),
+    "page.html": lambda path: file_writer.write_whole(path, b"a dog"),
+    "checkpoint.npz": lambda path: fit_once(path.parent),
+}
+
+
+def fit_once(folder):
+    Resume._ended_with.clear()
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", run_eagerly=True)
+    epochs = 1 + len(list(folder.glob("*.npz")))
+    resume = [Resume(folder)]
+    model.fit(*np.ones((2, 2, 2)), epochs=epochs, callbacks=resume, verbose=0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs modes")
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_is_never_open_to_more_than_the_one_before(
+    name, tmp_path, monkeypatch
+):
+    path, seen, write = tmp_path / name, [], WRITERS[name]
+
+    def look(*_):
+        seen.extend(p.stat().st_mode & 0o777 for p in tmp_path.iterdir())
+
+    def watch(place):
+        real = getattr(os, place)
+
+        def watched(*arguments, **options):
+            result = real(*arguments, **options)
+            look()
+            return result
+
+        monkeypatch.setattr(os, place, watched)
+
+    mask = os.umask(0o027)
+    try:
+        write(path)
+        assert path.stat().st_mode & 0o777 == 0o640
+        path.chmod(0o600)
+        for place in ("open", "fsync", "close", "chmod", "replace"):
+            watch(place)
+        write(path)
+    finally:
+        os.umask(mask)
+    assert {*seen} == {0o600}
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root"
+)
+def test_a_file_keeps_its_owner_and_group(tmp_path):
+    path = tmp_path / "a.txt"
+    save_text(path)
+    os.chown(path, 12, 34)
+    path.chmod(0o640)
+    save_text(path)
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (
+        12,
+        34,
+        0o640,
+    )
 
 
 def test_an_error_leaves_what_was_there_and_nothing_else(tmp_path):

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny
+from tests.faults.mutations import damage
 from tests.training import resumed
 from tests.training import test_checkpoint
 from tfcap.objectives import TeacherForcing
@@ -281,6 +283,39 @@ def test_a_long_epoch_is_saved_before_it_is_evaluated(
     found = train(tmp_path, seed=99)
     same_end(found, whole[0])
     assert len(found[3]) == STEPS
+
+
+def test_whatever_is_damaged_in_a_checkpoint_the_one_before_is_used(
+    tmp_path, capsys
+):
+    # Of some kilobytes, as most arrays are.
+    x = np.ones((2, 40), "float32")
+
+    def program(epochs=2):
+        keras.utils.set_random_seed(1)
+        dense = keras.layers.Dense(40, name="dense")
+        model = keras.Sequential([keras.Input((40,)), dense])
+        model.compile("sgd", "mse", run_eagerly=True)
+        callbacks = [Resume(tmp_path)]
+        model.fit(x, x, epochs=epochs, callbacks=callbacks, verbose=0)
+        return model.get_weights()
+
+    whole, (last, before) = program(), sorted(tmp_path.iterdir())
+    kept = before.read_bytes()
+    for _ in damage(last, step=1500):
+        before.write_bytes(kept)
+        capsys.readouterr()
+        for one, other in zip(program(), whole, strict=True):
+            np.testing.assert_array_equal(one, other)
+        said = capsys.readouterr().out
+        assert f"{last} cannot be used" in said
+        assert f"Using the one before, of epoch 1: {before}" in said
+    # Neither can be used.
+    last.write_bytes(kept[:-1])
+    before.write_bytes(kept[1:])
+    match = f"No checkpoint in {tmp_path} can be used"
+    with pytest.raises(ValueError, match=match):
+        program()
 
 
 def test_ctrl_c_is_no_notice(tmp_path):
@@ -687,6 +722,8 @@ def test_a_folder_is_of_one_run_at_a_time_and_free_after_a_kill(tmp_path):
 
 
 ROW = np.ones((4, 3), "float32"), np.ones((4, 1), "float32")
+#: Its seeds are in a variable.
+NOISE = keras.layers.GaussianNoise(0.1, seed=1)
 SHUFFLED = {
     "`shuffle\\(\\)` has no seed": lambda: dict(x=rows().shuffle(3)),
     "Keras shuffles arrays": lambda: dict(x=np.ones((4, 3)), y=np.ones(4)),
@@ -697,6 +734,12 @@ SHUFFLED = {
             lambda x, y: (x + tf.random.normal(x.shape), y),
             num_parallel_calls=2,
         )
+    ),
+    "a function of theirs draws without a seed": lambda: dict(
+        x=rows().map(lambda x, y: (x + tf.random.normal(x.shape), y))
+    ),
+    "a function of theirs draws from a generator": lambda: dict(
+        x=rows().map(lambda x, y: (NOISE(x, training=True), y))
     ),
 }
 
@@ -737,3 +780,80 @@ def test_an_order_of_other_seeds_is_told(tmp_path, capsys):
     assert not capsys.readouterr().out
     shuffled(2)
     assert "the data are shuffled with the seeds" in capsys.readouterr().out
+
+
+class Pairs(keras.utils.PyDataset):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        return ROW
+
+
+def arrays(count, size=2, width=3):
+    rows = np.ones((count, width), "float32"), np.ones((count, 1), "float32")
+    return dict(zip("xy", rows), batch_size=size)
+
+
+def batches(count, size=2):
+    pairs = tf.data.Dataset.from_tensor_slices(
+        tuple(arrays(count).values())[:2]
+    )
+    return dict(x=pairs.batch(size).prefetch(1))
+
+
+#: Data of the first epoch, of the next, and what is told of them.
+OTHERS = {
+    "rows": (arrays(6), arrays(7), "steps of an epoch 4 now, and 3 before"),
+    "rows of the last batch": (
+        arrays(6),
+        arrays(5),
+        "rows 5 now, and 6 before",
+    ),
+    "the size of batches": (
+        *(arrays(6, 2), arrays(6, 3)),
+        "rows of a batch 3 now, and 2 before",
+    ),
+    "rows of a data set": (batches(6), batches(5), r"rows \[3, 5\] now"),
+    "batches of a data set": (batches(6), batches(6, 3), r"\[2, 6\] now"),
+    "the types of a data set": (
+        batches(6),
+        dict(x=batches(6)["x"].map(lambda x, y: (x, tf.cast(y, "float64")))),
+        "elements .*float64.* now",
+    ),
+    "batches of Python": (
+        *(dict(x=Pairs(2)), dict(x=Pairs(3))),
+        "steps of an epoch 3 now, and 2 before",
+    ),
+    "steps": (
+        *(dict(x=batches(6)["x"].repeat(), steps_per_epoch=n) for n in (2, 3)),
+        "steps of an epoch 3 now, and 2 before",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_data_are_told_at_the_start_of_an_epoch(name, tmp_path, capsys):
+    first, other, words = OTHERS[name]
+
+    def program(data, epochs):
+        Resume._ended_with.clear()
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse", run_eagerly=True)
+        model.fit(
+            **data,
+            epochs=epochs,
+            shuffle=False,
+            callbacks=[Resume(tmp_path)],
+            verbose=0,
+        )
+        return capsys.readouterr().out
+
+    program(first, 1)
+    assert "run so far" not in program(first, 2)
+    said = program(other, 3)
+    assert re.search(f"others than those of the run so far.*{words}", said)

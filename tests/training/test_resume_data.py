@@ -4,6 +4,7 @@ not: program, data and models are made anew, as by a process that starts."""
 import functools
 import gc
 import itertools
+import random
 
 import keras
 import numpy as np
@@ -139,6 +140,14 @@ class Drawing(Rows):
         return x + self.rng.normal(size=x.shape).astype("float32"), y
 
 
+class Gaussian(Rows):
+    """Normal deviates of Python and NumPy, which draw two and hold one."""
+
+    def __getitem__(self, index):
+        x, y = super().__getitem__(index)
+        return x + np.float32(np.random.normal() + random.gauss(0, 1)), y
+
+
 def pairs():
     return tf.data.Dataset.from_tensor_slices((X, Y))
 
@@ -191,11 +200,18 @@ DATA = {
     "weighted": lambda: dataset(
         pairs().shuffle(ROWS), class_weight={0: 1.0, 1: 3.0}
     ),
+    "shuffled within": lambda: dataset(
+        tf.data.Dataset.range(1).flat_map(lambda _: pairs().shuffle(ROWS))
+    ),
+    "drawn": lambda: dataset(
+        pairs().map(lambda x, y: (x + tf.random.normal([3]), y))
+    ),
     "by epoch": by_epoch,
     "rows of Python": lambda: dict(x=Rows()),
     "rows in threads": lambda: dict(x=Rows(workers=2)),
     "rows that are shuffled": lambda: dict(x=Shuffled(), shuffle=False),
     "rows that draw": lambda: dict(x=Drawing()),
+    "rows that draw one at a time": lambda: dict(x=Gaussian(), shuffle=False),
 }
 WORDY = {
     "arrays": lambda: dict(x=WORDS, batch_size=SIZE),

@@ -7,9 +7,7 @@ last 64 bytes, is the SHA-256 of all bytes before it, in hexadecimal.
 import hashlib
 import io
 import math
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterable
 from collections.abc import Mapping
 from os import PathLike
@@ -27,13 +25,13 @@ from tfcap.io.whole_file import write_whole
 
 _SEAL = 64
 _BLOCK = 1 << 20
-_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, struct.error)
 
 
 def save_arrays(
     path: str | PathLike,
     arrays: Mapping[str, ArrayLike],
     compressed: bool = False,
+    like: str | PathLike | None = None,
 ) -> None:
     """Writes arrays to a file, whole or not at all.
 
@@ -41,6 +39,7 @@ def save_arrays(
         path: String or path.
         arrays: Dict of arrays by name, none of them of objects.
         compressed: Boolean. Defaults to `False`.
+        like: See `write_whole()`. Defaults to `None`.
 
     Raises:
         OSError: If the disk is full; see `whole_file()`.
@@ -64,7 +63,7 @@ def save_arrays(
         file.seek(size)
         file.write(seal)
 
-    write_whole(path, write)
+    write_whole(path, write, like)
 
 
 def append_seal(file: BinaryIO) -> None:
@@ -150,14 +149,18 @@ def load_arrays(
 def _arrays(path, sealed):
     """All that is in a file, if it is as it was."""
     with open_once(path) as file:
-        check_archive(file)
-        if not (is_sealed(file) if sealed else _is_archive(file)):
+        # A parser reads nothing that the seal shows to be damaged.
+        damaged = sealed and not is_sealed(file)
+        if not damaged:
+            check_archive(file)
+            damaged = not sealed and not _is_archive(file)
+        if damaged:
             raise ValueError("it is cut off, damaged, or of another kind")
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
                 return dict(archive)
-        except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        except Exception as error:
             raise ValueError(f"it holds no arrays: {error}") from error
 
 
@@ -180,7 +183,8 @@ def check_archive(file):
                 for name in sizes
                 if name.endswith(".npy")
             }
-    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE) as error:
+    except Exception as error:
+        # NumPy parses a header as Python does: there is no list of errors.
         raise_passing(error)
         return
     packed = [part for part in parts if part.compress_type]
@@ -234,7 +238,7 @@ def _is_archive(file):
     try:
         with zipfile.ZipFile(file) as archive:
             return archive.testzip() is None
-    except (OSError, RuntimeError, ValueError, *_BAD_ARCHIVE) as error:
+    except Exception as error:
         raise_passing(error)
         return False
 

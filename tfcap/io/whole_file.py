@@ -80,7 +80,11 @@ def whole_file(path: str | PathLike, mode: str = "wb") -> Iterator[IO]:
     write_whole(path, lambda out: out.write(content.getbuffer()))
 
 
-def write_whole(path: str | PathLike, write: Callable[[BinaryIO], Any]) -> None:
+def write_whole(
+    path: str | PathLike,
+    write: Callable[[BinaryIO], Any],
+    like: str | PathLike | None = None,
+) -> None:
     """Writes a file as `whole_file()` does, by a function.
 
     Nothing is kept in memory: where an error of the disk may pass, the
@@ -89,6 +93,8 @@ def write_whole(path: str | PathLike, write: Callable[[BinaryIO], Any]) -> None:
     Args:
         path: String or path.
         write: Function of a file, open in mode `"w+b"`.
+        like: Path of the file whose mode, owner and group are taken, where
+            there is one. Defaults to `None`: `path`.
 
     Raises:
         OSError: As of `whole_file()`.
@@ -108,10 +114,8 @@ def write_whole(path: str | PathLike, write: Callable[[BinaryIO], Any]) -> None:
         return
 
     def replace():
-        with _taking_place(path) as partial:
-            with told_if_closed(path):
-                opened = open(partial, "w+b")
-            with opened as file:
+        with _taking_place(path, like=like) as partial:
+            with open(partial, "r+b") as file:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -188,8 +192,6 @@ def whole_path(path: str | PathLike) -> Iterator[pathlib.Path]:
         )
     # Keras goes by a file's ending.
     with _taking_place(path, pathlib.Path(path).suffix) as partial:
-        with told_if_closed(path):
-            open(partial, "xb").close()
         yield partial
         sync_file(partial)
 
@@ -239,20 +241,40 @@ def _own_output(found):
 
 
 @contextlib.contextmanager
-def _taking_place(path, ending=""):
-    """Path of a file that is moved to another's place once it is synced."""
+def _taking_place(path, ending="", like=None):
+    """Path of an empty file that takes another's place once it is synced."""
     target, partial = _beside(path, ending)
     remove_abandoned(target)
+    before = status(like or path)
+    # Nobody reads half a file who may not read the whole.
+    mode = 0o666 if before is None else 0o600
+    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
     try:
         with told_if_full(path), named(path):
+            with told_if_closed(path):
+                os.close(os.open(partial, flags, mode))
             yield partial
-            # Some disks know no modes.
-            with contextlib.suppress(FileNotFoundError, PermissionError):
-                shutil.copymode(target, partial)
+            if before is not None:
+                _become_like(partial, before)
             rename(partial, target)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def _become_like(path, before):
+    """Gives a file the owner, group and mode of another, where it may."""
+    mode = stat.S_IMODE(before.st_mode)
+    if hasattr(os, "chown"):
+        for owner in ((-1, before.st_gid), (before.st_uid, -1)):
+            with contextlib.suppress(PermissionError):
+                os.chown(path, *owner)
+        if os.stat(path).st_gid != before.st_gid:
+            # Its group is another one.
+            mode &= ~0o070
+    # Some disks know no modes.
+    with contextlib.suppress(PermissionError):
+        os.chmod(path, mode)
 
 
 def _beside(path, ending=""):

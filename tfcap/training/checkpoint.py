@@ -98,7 +98,7 @@ class RunCheckpoint:
         arrays |= more or {}
         described = describe(model, self._settings.now) | {"frozen": frozen}
         meta = json.dumps({"epoch": epoch, **about, **described})
-        save_arrays(self._next, {"meta": meta, **arrays})
+        save_arrays(self._next, {"meta": meta, **arrays}, like=self.path)
         if is_there(self.path):
             replace(self.path, self.previous)
         rename(self._next, self.path)
@@ -227,7 +227,7 @@ class RunCheckpoint:
             return about, arrays, path
         raise ValueError(
             f"No checkpoint in {self.directory} can be used. Received: "
-            f"{'; '.join(problems)}. Name another folder to begin anew."
+            f"{'; '.join(problems)}. Choose another folder to begin anew."
         )
 
 

@@ -17,6 +17,7 @@ So an epoch that is over is passed over as Keras would pass through it, read
 only where its reading counts; then the steps that are done of the next.
 """
 
+import itertools
 import random
 import warnings
 import weakref
@@ -24,6 +25,8 @@ import weakref
 import numpy as np
 import tensorflow as tf
 
+from tfcap.training.draws import changes_others
+from tfcap.training.draws import drawing
 from tfcap.training.model_state import lacks_variables
 from tfcap.training.random_state import set_random_arrays
 
@@ -45,15 +48,18 @@ class DataOrder:
     Attributes:
         seeds: List of lists of integers, what the order depends on that a
             program that is started again must have again.
+        about: Dict that JSON can hold, the seeds and what is known of the data
+            by the names to tell.
         python: Boolean, whether Python makes the batches, and may draw from
             its generators.
+        exact: Boolean, whether no problem with the order has been told.
         batch: The last batch that was passed over; `None` if none was.
         passed: Integer, batches that the iterator of the epoch has read.
     """
 
     def __init__(self, fit):
         self.fit = fit
-        self.batch, self.passed = None, 0
+        self.batch, self.passed, self.exact = None, 0, True
         adapter = fit.iterator.data_adapter
         self._nodes = [] if fit.dataset is None else _nodes(fit.dataset)
         self._py_dataset = getattr(adapter, "py_dataset", None)
@@ -65,22 +71,37 @@ class DataOrder:
         self.seeds = _seeds(self._nodes)
         if self._shuffled:
             self.seeds = [[tf.compat.v1.get_seed(0)[0]]]
+        self.about = {"seeds": self.seeds, "data": _description(self)}
         self._sought = False
 
     def warn(self):
         """Warns of an order that no program can have again."""
         for problem, cure in self._problems():
+            self.exact = False
             warnings.warn(_SHUFFLED.format(problem, cure), stacklevel=2)
 
-    def compare_seeds(self, before: list | None) -> str:
-        """Compares the seeds with those of the run so far."""
-        if before in (None, self.seeds):
+    def compare(self, before: dict) -> str:
+        """Compares seeds and data with those of the run so far."""
+        seeds, known = before.get("seeds"), before.get("data", {})
+        if seeds not in (None, self.seeds):
+            return (
+                f"the data are shuffled with the seeds {self.seeds} now, and "
+                f"were with {seeds}: the run goes on, with rows of this epoch "
+                "in another order. Call `keras.utils.set_random_seed()` with "
+                "the seed of before to go on exactly."
+            )
+        other = [
+            f"{name} {now} now, and {known[name]} before"
+            for name, now in self.about["data"].items()
+            if now is not None and known.get(name) not in (None, now)
+        ]
+        if not other:
             return ""
         return (
-            f"the data are shuffled with the seeds {self.seeds} now, and were "
-            f"with {before}: the run goes on, with rows of this epoch in "
-            "another order. Call `keras.utils.set_random_seed()` with the seed "
-            "of before to go on exactly."
+            f"the data are others than those of the run so far, with "
+            f"{'; '.join(other)}: the run goes on with them. Use the data, "
+            "batch size and steps of before to go on exactly, or another "
+            "folder for a run on these."
         )
 
     def seek(self, step: int) -> bool:
@@ -212,14 +233,30 @@ class DataOrder:
             if node.options().deterministic is False:
                 yield "`deterministic` is off", "Leave it on."
                 return
-            if _draws_in_parallel(node):
-                yield (
-                    "`map(num_parallel_calls=...)` draws in an order that "
-                    "differs from run to run",
-                    "Draw with `tf.random.stateless_*`, or from one call at a "
-                    "time.",
-                )
-                return
+            for graph in _graphs(node):
+                yield from _draws(graph, "Parallel" in type(node).__name__)
+
+
+def _description(order):
+    """Description of the data by Keras and tf.data; `None` where unknown."""
+    fit, adapter = order.fit, order.fit.iterator.data_adapter
+    size, count, rows = adapter.batch_size, adapter.num_batches, None
+    if order._arrays:
+        rows = size * count - (-(adapter.partial_batch_size or 0) % size)
+    # One that begins at any step tells of the epochs that are asked for.
+    nodes = [] if hasattr(fit.dataset, "from_step") else order._nodes
+    repeats = [i for i, n in enumerate(nodes) if "Repeat" in type(n).__name__]
+    below = nodes[max(repeats, default=-1) + 1 :]
+    counts = [int(node.cardinality()) for node in below]
+    alone = fit.model.distribute_strategy.num_replicas_in_sync == 1
+    return {
+        "steps of an epoch": fit.num_steps,
+        "rows of a batch": size,
+        "rows": rows,
+        # Where one comes after another of as many, as after `map()`, once.
+        "batches and rows": [n for n, _ in itertools.groupby(counts)] or None,
+        "elements": str(fit.batches.element_spec) if alone else None,
+    }
 
 
 def _nodes(dataset):
@@ -243,16 +280,33 @@ def _unseeded():
     return 87654321, 0
 
 
-def _draws_in_parallel(node):
-    """Check whether a function draws in several calls at the same time."""
-    if "Parallel" not in type(node).__name__:
-        return False
-    kinds = [
-        operation.type
-        for wrapped in node._functions()
-        for operation in wrapped.function.graph.get_operations()
-    ]
-    return any(kind.startswith(("Random", "Truncated")) for kind in kinds)
+def _graphs(node):
+    """The graphs of the functions of a data set."""
+    return [wrapped.function.graph for wrapped in node._functions()]
+
+
+def _draws(graph, parallel):
+    """Problems of a function of a data set that draws."""
+    stateless = "Draw with `tf.random.stateless_*` and a seed in the data"
+    kinds = drawing(graph)
+    if parallel and kinds:
+        yield (
+            "`map(num_parallel_calls=...)` draws in an order that differs from "
+            "run to run",
+            f"{stateless}, or from one call at a time.",
+        )
+    elif not all(kinds.values()):
+        names = ", ".join(sorted(kinds))
+        yield (
+            f"a function of theirs draws without a seed ({names})",
+            f"{stateless}, or call `keras.utils.set_random_seed()` before the "
+            "data are made.",
+        )
+    if changes_others(graph):
+        yield (
+            "a function of theirs draws from a generator or changes a variable",
+            f"{stateless}, or put the layer that draws into the model.",
+        )
 
 
 def _remembers(py_dataset):

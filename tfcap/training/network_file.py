@@ -6,10 +6,8 @@ import os
 import tempfile
 import threading
 import zipfile
-import zlib
 
 import keras
-import tensorflow as tf
 
 from tfcap.data.hdf5_file import check_weights
 from tfcap.io import DiskError
@@ -18,12 +16,6 @@ from tfcap.io import write_whole_path
 from tfcap.io.passing_errors import raise_passing
 from tfcap.training.workers import is_chief
 
-#: What Keras and the libraries below it raise where a file is damaged.
-_DAMAGE = (
-    *(ArithmeticError, AttributeError, ImportError, LookupError, MemoryError),
-    *(OSError, RecursionError, RuntimeError, SyntaxError, TypeError),
-    *(ValueError, zipfile.BadZipFile, zlib.error, tf.errors.OpError),
-)
 #: Weights that any network may have, whatever its file holds.
 _FEW = 1 << 24
 _loading = threading.RLock()
@@ -92,7 +84,8 @@ def load_network(path, compile=True, hint="Make it anew."):
         return tried_again(path, lambda: _loaded(path, compile))
     except (FileNotFoundError, DiskError):
         raise
-    except _DAMAGE as error:
+    except Exception as error:
+        # Keras and the libraries below it have no list of errors.
         raise_passing(error, path)
         reason = f"{type(error).__name__}: {error!s:.500}"
         raise ValueError(

@@ -2,7 +2,8 @@
 
 Layers of Keras hold their own `SeedGenerator`s, which are variables of a
 model. What draws without one draws from Python, NumPy or Keras' global one, or
-from TensorFlow's. `tf.random.normal()` and its kind have no state to save.
+from `tf.random.get_global_generator()`. `tf.random.normal()` and its kind have
+no state to save: see `tfcap.training.draws`.
 """
 
 import random
@@ -22,6 +23,27 @@ MOMENTS = "now", "epoch", "fit"
 _WORDS, _PLACED = 624, 625
 
 
+def global_variables() -> list:
+    """Variables of the global generators of Keras and TensorFlow."""
+    keras_own, other = (
+        get_global_attribute("global_seed_generator"),
+        _of_tensorflow(),
+    )
+    found = [] if keras_own is None else [keras_own.state.value]
+    return found if other is None else [*found, other.state]
+
+
+def _of_tensorflow():
+    """The global generator of TensorFlow, if there is one that can be kept.
+
+    `tf.random.get_global_generator()` would make one, and by chance.
+    """
+    found = stateful_random_ops.global_generator
+    # One that is made in the scope of a strategy has a stream a replica.
+    of_replicas = hasattr(getattr(found, "state", None), "values")
+    return None if of_replicas else found
+
+
 def random_arrays():
     """The state of the global generators.
 
@@ -35,11 +57,7 @@ def random_arrays():
     _, words, normal = random.getstate()
     _, keys, place, held, deviate = np.random.get_state()
     generator = get_global_attribute("global_seed_generator")
-    # `tf.random.get_global_generator()` would make one, and by chance.
-    other = stateful_random_ops.global_generator
-    if hasattr(getattr(other, "state", None), "values"):
-        # Made in the scope of a strategy: a stream for every replica.
-        other = None
+    other = _of_tensorflow()
     return {
         "words": np.array([words, [*keys, place]], np.uint32),
         "normals": np.array(

@@ -13,6 +13,7 @@ from tfcap.training.callback_memory import set_history
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.data_order import DataOrder
 from tfcap.training.data_wait import DataWait
+from tfcap.training.draws import tell_draws
 from tfcap.training.metric_state import metric_arrays
 from tfcap.training.metric_state import set_metric_arrays
 from tfcap.training.model_state import build_on
@@ -64,13 +65,17 @@ class Resume(keras.callbacks.Callback):
     `save_every` seconds, and at SIGTERM, by which schedulers say that they
     take a machine away; then the process ends with status 143 and a sentence.
     Saved is every variable of model and optimizer, the metrics and logs of
-    the epoch, the history, the global random generators of Python, NumPy,
-    Keras and `tf.random`, and the memory of `EarlyStopping`,
-    `ReduceLROnPlateau`, `ModelCheckpoint`, `SwapEMAWeights` and of callbacks
-    with `get_state()` and `set_state(state)`; what others remember by
-    themselves begins anew. Callbacks see an epoch that is gone on with begin,
-    and of its steps those that are left. It is called as the last of the
-    callbacks, wherever it stands among them.
+    the epoch, the history, the global random generators of Python, NumPy and
+    Keras, `tf.random.get_global_generator()`, and the memory of
+    `EarlyStopping`, `ReduceLROnPlateau`, `ModelCheckpoint`, `SwapEMAWeights`
+    and of callbacks with `get_state()` and `set_state(state)`; what others
+    remember by themselves begins anew. Callbacks see an epoch that is gone on
+    with begin, and of its steps those that are left. It is called as the last
+    of the callbacks, wherever it stands among them.
+
+    The state of `tf.random.normal()` and its kind, and of generators outside
+    the model, is not saved: where a step, unless it runs eagerly, draws from
+    these, it warns before the first one. Keras' layers go on exactly.
 
     Weights that are frozen in a pretrained network, one whose attribute
     `pretrained` is true as that of `CausalLMSpeaker` and `CLIPListener`, are
@@ -178,7 +183,7 @@ class Resume(keras.callbacks.Callback):
             self._stop(f"step {step} of epoch {self._epoch + 1}")
 
     def on_epoch_end(self, epoch, logs=None):
-        stopped = bool(self.model.stop_training)
+        stopped = self.model.stop_training
         ended = {"ended": self._fit.epochs} if stopped else {}
         self._save(epoch + 1, {}, **ended)
         self._reached = epoch + 1
@@ -207,6 +212,7 @@ class Resume(keras.callbacks.Callback):
         checkpoint.note(model)
         done = about.get("step", 0)
         check_place(about, fit, checkpoint.path)
+        self._draws = tell_draws(model)
         self._order = DataOrder(fit)
         self._going_on = bool(about)
         self._epoch_random = None
@@ -225,7 +231,7 @@ class Resume(keras.callbacks.Callback):
                 build_on(model, self._order.any_batch())
         else:
             self._order.warn()
-            self._tell(self._order.compare_seeds(about.get("seeds")))
+            self._tell(self._order.compare(about))
             self._find_data(start, done)
             if about and not done and lacks_variables(model):
                 build_on(model, self._order.any_batch())
@@ -339,10 +345,8 @@ class Resume(keras.callbacks.Callback):
             host = not (self._order.python and "step" in about)
             set_random_arrays(drawn, host)
         kept = [arrays[k] for k in sorted(arrays) if k.startswith("memory")]
-        count = from_chief(len(kept), model)
-        kept = [
-            from_chief(kept[i] if kept else None, model) for i in range(count)
-        ]
+        parts = range(from_chief(len(kept), model))
+        kept = [from_chief(kept[i] if kept else None, model) for i in parts]
         told = give_back(self._others(), about.get("memory", []), kept)
         self._tell(told if "memory" in about else "")
 
@@ -354,9 +358,9 @@ class Resume(keras.callbacks.Callback):
         }
         if self._order.python:
             metrics |= named(self._epoch_random, "epoch")
-        about = {"step": step, "steps": steps, "logs": logs}
-        stopped = bool(self.model.stop_training)
-        self._save(self._epoch, metrics, stopped=stopped, **about)
+        place = {"step": step, "steps": steps, "logs": logs}
+        place["stopped"] = bool(self.model.stop_training)
+        self._save(self._epoch, metrics, **place)
 
     def _save(self, epoch, arrays, **about):
         memory, more = memory_of(self._others())
@@ -370,7 +374,7 @@ class Resume(keras.callbacks.Callback):
                 *(self.model, epoch, arrays),
                 **about,
                 began=self._began,
-                seeds=self._order.seeds,
+                **self._order.about,
                 memory=memory,
                 history=history_of(history),
             )
@@ -380,16 +384,16 @@ class Resume(keras.callbacks.Callback):
 
     def _agreed(self, due, now):
         """Whether to stop, and to save, for all workers alike."""
-        stop = self._termination.requested
-        return self._agreement.reached(stop, due, now)
+        return self._agreement.reached(self._termination.requested, due, now)
 
     def _stop(self, place):
         # Nobody ends before the first one has written.
         from_chief(None, self.model)
         self._lock.release()
+        how = " exactly" if self._order.exact and not self._draws else ""
         self._termination.obey(
             f"Stopped by SIGTERM after {place}, which is on the disk: "
-            f"{self._checkpoint.path}. To go on exactly, run the same command "
+            f"{self._checkpoint.path}. To go on{how}, run the same command "
             "again."
             if is_chief(self.model)
             else ""
