@@ -122,6 +122,7 @@ class StepwiseProduct:
         self.rows = tf.get_static_value(rows)
         self.steps = steps
         self.inputs = []
+        # Made by the first step: a SavedModel traces every gradient of a graph.
         self.biases = self._copies(bias, rows)
 
     def takes(self, inputs):
