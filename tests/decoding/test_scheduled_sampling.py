@@ -187,3 +187,10 @@ def test_absent_references_are_refused():
     state = speaker.begin(tiny.batch(2))
     with pytest.raises(ValueError, match="`references` must hold"):
         ScheduledSampling(0.5).decode(speaker, state, training=True)
+
+
+def test_a_saved_model_takes_the_names_of_its_variables():
+    with tf.Graph().as_default():
+        for variable in ScheduledSampling(0.5).channel.variables:
+            with tf.name_scope(variable.path):
+                pass

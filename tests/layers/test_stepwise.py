@@ -43,6 +43,18 @@ def test_a_graph_that_outlives_the_decode_shares_nothing():
     np.testing.assert_allclose(step(), 2 * before, rtol=1e-6, atol=1e-6)
 
 
+def test_a_gradient_that_no_step_shares_is_not_in_the_graph():
+    layer = embedding()
+
+    @tf.function(autograph=False)
+    def decode(ids):
+        with layer.decoding(2, 3):
+            return layer(ids)
+
+    graph = decode.get_concrete_function(tf.constant([1, 2])).graph
+    assert not [x for x in graph.get_operations() if x.type == "IdentityN"]
+
+
 def test_all_steps_of_a_decode_have_one_dense_gradient():
     layer = embedding()
     words = tf.one_hot([1, 1], 5)

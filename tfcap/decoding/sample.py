@@ -153,7 +153,7 @@ class Sample(Decoder):
         speaker, state = guided(speaker, state, self.guidance)
         if self._loops(speaker, state):
             return self._decode_in_loop(speaker, state, rows, training)
-        draws = SameDraws(speaker) if again else None
+        draws = SameDraws(speaker if training else None)
         stops, draw = self._stops(speaker), self.channel.draw
         with schedules_held(), self.channel.decoding(rows):
             rollout = unroll(
@@ -172,7 +172,7 @@ class Sample(Decoder):
         rollout = rollout._replace(discrete=self.channel.discrete)
         if stops is not None:
             rollout = stops.ended(rollout, self.channel.uniform)
-        if draws is None:
+        if not again:
             return rollout
         with draws.again():
             log_probs = stepwise_log_probs(

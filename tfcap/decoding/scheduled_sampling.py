@@ -159,7 +159,8 @@ class _OwnWords(WordChannel):
     """Puts drawn words in the place of some references."""
 
     def __init__(self, probability, **kwargs):
-        super().__init__(**kwargs)
+        # Graphs refuse the name that Keras makes of a private class.
+        super().__init__(name="scheduled_sampling", **kwargs)
         self.hold(
             "probability",
             probability,

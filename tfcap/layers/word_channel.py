@@ -181,10 +181,11 @@ class WordChannel(keras.layers.Layer):
                 name=name,
             )
         elif held:
-            # Tracked: a variable of the user's own is saved with the layer,
-            # whose config says what it began with, as of a number.
-            setattr(self, f"_{name}", value)
+            # The config says what a variable of the user's own began with.
             self._configs[name] = initial_value(value)
+        if held:
+            # Saved with the layer, by TensorFlow, too.
+            setattr(self, f"_{name}", value)
         self._numbers[name] = value
 
     def value_of(self, name):

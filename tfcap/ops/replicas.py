@@ -163,7 +163,16 @@ def mean_over_replicas(values: Any, mask: Any = None):
     return ops.sum(ops.where(keep > 0, values, 0)) / ops.maximum(count, 1)
 
 
-class SeedGenerator(keras.random.SeedGenerator):
+def _tracked() -> type:
+    """Base class of what TensorFlow saves with the layer that holds it."""
+    if keras.backend.backend() != "tensorflow":
+        return object
+    import tensorflow as tf
+
+    return tf.__internal__.tracking.AutoTrackable
+
+
+class SeedGenerator(keras.random.SeedGenerator, _tracked()):
     """A `keras.random.SeedGenerator` whose stream differs on every replica.
 
     Under `tf.distribute`, Keras' own generator draws the same numbers on every

@@ -122,7 +122,8 @@ class StepwiseProduct:
         self.rows = tf.get_static_value(rows)
         self.steps = steps
         self.inputs = []
-        self.biases = iter(self._copies(bias, rows))
+        # Made by the first step: a SavedModel traces every gradient of a graph.
+        self.biases = self._copies(bias, rows)
 
     def takes(self, inputs):
         """Check whether a tensor has a step's shape, and a step is left."""
@@ -182,7 +183,7 @@ class StepwiseProduct:
 
             return [tf.identity(every) for _ in range(self.steps)], gradient
 
-        return copies(self.kernel, bias)
+        yield from copies(self.kernel, bias)
 
 
 class StepwiseLookup(StepwiseProduct):
