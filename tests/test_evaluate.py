@@ -214,8 +214,8 @@ def test_references_without_words_are_left_out_on_request(
     told = capsys.readouterr().out
     assert "3 images, 6 references" in told
     assert (
-        "Left out: 2 references that have no words or are marked as rejected "
-        "or ready-made, and 1 images without others (5)." in told
+        "Left out as empty, or as marked rejected or precanned: references 2, "
+        "images without another 1 (5)." in told
     )
     found = json.loads(out.read_text())
     assert found["skipped"] == {"references": 2, "images": [5]}

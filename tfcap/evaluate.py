@@ -291,9 +291,9 @@ def _note(skipped):
     images = skipped["images"]
     named = f" ({listed(images)})" if images else ""
     return (
-        f"Left out: {skipped['references']:,} references that have no words "
-        "or are marked as rejected or ready-made, and "
-        f"{len(images):,} images without others{named}."
+        "Left out as empty, or as marked rejected or precanned: references "
+        f"{skipped['references']:,}, images without another {len(images):,}"
+        f"{named}."
     )
 
 

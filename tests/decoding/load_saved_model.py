@@ -10,21 +10,26 @@ image where there are log probabilities.
 import pathlib
 import sys
 
-sys.modules["tfcap"] = None
 
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
+def main(folder):
+    sys.modules["tfcap"] = None
+    import numpy as np
+    import tensorflow as tf
 
-for path in sorted(pathlib.Path(sys.argv[1]).glob("*/saved_model.pb")):
-    served, found = tf.saved_model.load(path.parent), {}
-    with np.load(path.parent.with_suffix(".npz")) as file:
-        inputs = {name: tf.constant(file[name]) for name in file.files}
-    for name, signature in served.signatures.items():
-        with tf.GradientTape() as tape:
-            tape.watch(inputs["image"])
-            said = signature(**inputs)
-            score = tf.reduce_sum(said.get("log_probs", 0.0))
-        if "log_probs" in said:
-            said["gradient"] = tape.gradient(score, inputs["image"])
-        found |= {f"{name}.{key}": x.numpy() for key, x in said.items()}
-    np.savez(path.parent.with_suffix(".found.npz"), **found)
+    for path in sorted(pathlib.Path(folder).glob("*/saved_model.pb")):
+        served, found = tf.saved_model.load(path.parent), {}
+        with np.load(path.parent.with_suffix(".npz")) as file:
+            inputs = {name: tf.constant(file[name]) for name in file.files}
+        for name, signature in served.signatures.items():
+            with tf.GradientTape() as tape:
+                tape.watch(inputs["image"])
+                said = signature(**inputs)
+                score = tf.reduce_sum(said.get("log_probs", 0.0))
+            if "log_probs" in said:
+                said["gradient"] = tape.gradient(score, inputs["image"])
+            found |= {f"{name}.{key}": x.numpy() for key, x in said.items()}
+        np.savez(path.parent.with_suffix(".found.npz"), **found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

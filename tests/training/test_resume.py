@@ -756,7 +756,7 @@ def test_an_order_that_nobody_can_have_again_is_told(words, tmp_path):
     tf.random.set_seed(None)
     data = SHUFFLED[words]()
     options = {} if "y" in data else {"shuffle": False}
-    match = f"cannot be gone on with exactly: {words}"
+    match = f"cannot be resumed exactly: {words}"
     with pytest.warns(UserWarning, match=match):
         model.fit(
             **data,

@@ -34,7 +34,7 @@ from tfcap.training.random_state import set_random_arrays
 _HOLDING = "Repeat", "Cache"
 _RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
 _SHUFFLED = (
-    "Data whose order is drawn anew by every process cannot be gone on with "
+    "Data whose order is drawn anew by every process cannot be resumed "
     "exactly: {}. Rows of an epoch that is interrupted may be seen twice or "
     "not at all. {}"
 )

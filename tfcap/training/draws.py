@@ -20,7 +20,7 @@ from tfcap.training.random_state import global_variables
 #: Operations with seeds that draw nothing.
 _OTHERS = "Cudnn", "ComputeAccidentalHits", "SnapshotDataset"
 _TOLD = (
-    "A run with random draws that no checkpoint keeps cannot be gone on with "
+    "A run with random draws that no checkpoint keeps cannot be resumed "
     "exactly: `train_step()` {}. {}"
 )
 _CURE = (
