@@ -72,6 +72,27 @@ def test_a_function_of_tensors_is_a_reward_by_value():
     )
 
 
+def test_a_list_of_rewards_is_their_sum():
+    def length(episode, rollout):
+        return rollout.mask.sum(axis=-1)
+
+    def some(captions):
+        return [1.0 if len(text) > 4 else None for text in captions]
+
+    rollout, apart = captions.rollout(captions.Batch().tokens), []
+    for rewards in ([length, some], (some, as_reward(length)), [some]):
+        made = as_reward(rewards, captions.VOCABULARY)
+        apart.append(np.asarray(made(rollout, None)))
+    lengths = rollout.mask.sum(axis=-1)
+    np.testing.assert_array_equal(apart[0], apart[1])
+    judged = np.isfinite(apart[2])
+    assert 0 < judged.sum() < judged.size
+    wanted = np.where(judged, lengths + 1.0, lengths)
+    np.testing.assert_array_equal(apart[0], wanted)
+    with pytest.raises(TypeError, match="must be a `tfcap.rewards.Reward`"):
+        as_reward([])
+
+
 class Words:
     """Decodes the ids of the tiny speakers."""
 

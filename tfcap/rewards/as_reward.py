@@ -1,6 +1,7 @@
 """Rewards of plain functions."""
 
 from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from tfcap.rewards.reward import Reward
@@ -10,8 +11,10 @@ from tfcap.rewards.text_reward import function_name
 from tfcap.rewards.text_reward import parameters_of
 
 
-def as_reward(reward: Reward | Callable, vocabulary: Any = None) -> Reward:
-    """Makes a reward of a function; leaves a reward as it is.
+def as_reward(
+    reward: Reward | Callable | Sequence, vocabulary: Any = None
+) -> Reward:
+    """Makes a reward of a function, or of several; leaves a reward as it is.
 
     Estimators and baselines call this on the reward that they are given. The
     signature of a function decides: one with parameters `rollout` and
@@ -19,7 +22,8 @@ def as_reward(reward: Reward | Callable, vocabulary: Any = None) -> Reward:
     one scores strings, see `tfcap.rewards.TextReward`.
 
     Args:
-        reward: `tfcap.rewards.Reward` or function.
+        reward: `tfcap.rewards.Reward` or function, or a list of these, which
+            is their sum.
         vocabulary: As that of `TextReward`. Defaults to `None`: that of the
             speaker.
 
@@ -27,7 +31,7 @@ def as_reward(reward: Reward | Callable, vocabulary: Any = None) -> Reward:
         `tfcap.rewards.Reward`.
 
     Raises:
-        TypeError: If it is no reward, and no function of one of these forms.
+        TypeError: If one is no reward, and no function of one of these forms.
 
     Example:
 
@@ -38,12 +42,8 @@ def as_reward(reward: Reward | Callable, vocabulary: Any = None) -> Reward:
     """
     if isinstance(reward, Reward):
         return reward
-    if isinstance(reward, list | tuple):
-        raise TypeError(
-            "`reward` must be one reward. Received: "
-            f"{len(reward)} in a {type(reward).__name__}. Add them, as by "
-            "`TextReward(first) + 0.5 * TextReward(second)`."
-        )
+    if isinstance(reward, list | tuple) and reward:
+        return sum(as_reward(each, vocabulary) for each in reward)
     if isinstance(reward, type) or not callable(reward):
         raise TypeError(
             f"`reward` must be a `tfcap.rewards.Reward` or a function, {FORMS}."
