@@ -171,7 +171,7 @@ def spinning_disk(reader, window, steps=40, batch_size=128):
     """
     import numpy as np
 
-    from tfcap.data import features
+    from tfcap.data import hdf5_file
     from tfcap.data.mapped_features import stored_bytes
     from tfcap.data.window_reader import draw_windows
     from tfcap.data.window_reader import window_size
@@ -190,7 +190,7 @@ def spinning_disk(reader, window, steps=40, batch_size=128):
         steps = sum(map(len, groups)) / batch_size
     for rows in groups:
         rows = np.unique(places[rows])
-        for start, stop in features._reads(rows, size):
+        for start, stop in hdf5_file._reads(rows, size):
             reads.append(int(rows[stop - 1] - rows[start]) + 1)
     seconds = len(reads) * _SEEK + sum(reads) * size / _RATE
     return len(reads) / steps, seconds / steps

@@ -142,7 +142,7 @@ def program(draw, folder, *callbacks):
 @pytest.mark.parametrize("name", TOLD)
 def test_a_step_whose_draws_nobody_can_save_is_told_of(name, tmp_path, capsys):
     words, draw = TOLD[name]
-    with pytest.warns(UserWarning, match=f"gone on with exactly.*{words}"):
+    with pytest.warns(UserWarning, match=f"be resumed exactly.*{words}"):
         with pytest.raises(SystemExit):
             program(draw, tmp_path, Stop(0, 0))
     assert "To go on, run the same command" in capsys.readouterr().err

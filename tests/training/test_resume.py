@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 
 import keras
 import numpy as np
@@ -765,6 +766,27 @@ def test_an_order_that_nobody_can_have_again_is_told(words, tmp_path):
             callbacks=[Resume(tmp_path)],
             verbose=0,
         )
+
+
+@pytest.mark.parametrize("calls, told", [(None, False), (2, True)])
+def test_draws_of_python_for_several_rows_at_a_time_are_told(
+    calls, told, tmp_path
+):
+    def noisy(x):
+        return x + np.float32(np.random.normal())
+
+    def change(x, y):
+        drawn = tf.numpy_function(noisy, [x], x.dtype)
+        return tf.ensure_shape(drawn, x.shape), y
+
+    data = rows().map(change, num_parallel_calls=calls)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        resume = Resume(tmp_path)
+        network().fit(data, shuffle=False, callbacks=[resume], verbose=0)
+    words = "calls functions of Python, and `random` or `numpy.random` draws"
+    assert any(words in str(w.message) for w in found) == told
+    assert not any("while it is traced" in str(w.message) for w in found)
 
 
 def test_an_order_of_other_seeds_is_told(tmp_path, capsys):

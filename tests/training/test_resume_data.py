@@ -148,6 +148,25 @@ class Gaussian(Rows):
         return x + np.float32(np.random.normal() + random.gauss(0, 1)), y
 
 
+def noisy(x):
+    return x + np.float32(np.random.normal() + random.gauss(0, 1))
+
+
+def generated():
+    """Rows of a generator that draws."""
+    rows = pairs()
+    return tf.data.Dataset.from_generator(
+        lambda: ((noisy(x), y) for x, y in zip(X, Y)),
+        output_signature=rows.element_spec,
+    )
+
+
+def in_python(x, y):
+    """A row that a function of Python changes, within `map()`."""
+    drawn = tf.numpy_function(noisy, [x], x.dtype)
+    return tf.ensure_shape(drawn, x.shape), y
+
+
 def pairs():
     return tf.data.Dataset.from_tensor_slices((X, Y))
 
@@ -206,6 +225,9 @@ DATA = {
     "drawn": lambda: dataset(
         pairs().map(lambda x, y: (x + tf.random.normal([3]), y))
     ),
+    "drawn by a generator": lambda: dataset(generated()),
+    "drawn ahead": lambda: dataset(generated().shuffle(ROWS).prefetch(2)),
+    "drawn in Python": lambda: dataset(pairs().shuffle(ROWS).map(in_python)),
     "by epoch": by_epoch,
     "rows of Python": lambda: dict(x=Rows()),
     "rows in threads": lambda: dict(x=Rows(workers=2)),

@@ -176,7 +176,8 @@ def _by_id(source, entries, captions, skip_unreadable):
         if image_id not in known:
             known[image_id] = entry
         elif entry.shape:
-            where = f"{known[image_id].where} and {entry.where}"
+            both = (known[image_id].where, entry.where)
+            where = " and ".join(w.removeprefix(f"{source}, ") for w in both)
             twice.append(f"{image_id}: {where}")
     if twice:
         raise ValueError(

@@ -25,8 +25,10 @@ import weakref
 import numpy as np
 import tensorflow as tf
 
+from tfcap.training.draws import calls_python
 from tfcap.training.draws import changes_others
 from tfcap.training.draws import drawing
+from tfcap.training.draws import python_state
 from tfcap.training.model_state import lacks_variables
 from tfcap.training.random_state import set_random_arrays
 
@@ -50,8 +52,8 @@ class DataOrder:
             program that is started again must have again.
         about: Dict that JSON can hold, the seeds and what is known of the data
             by the names to tell.
-        python: Boolean, whether Python makes the batches, and may draw from
-            its generators.
+        python: Boolean, whether Python makes the batches, or `tf.data` calls
+            it for them, and may draw from its generators.
         exact: Boolean, whether no problem with the order has been told.
         batch: The last batch that was passed over; `None` if none was.
         passed: Integer, batches that the iterator of the epoch has read.
@@ -65,7 +67,11 @@ class DataOrder:
         self._py_dataset = getattr(adapter, "py_dataset", None)
         self._arrays = type(adapter).__name__ == "ArrayDataAdapter"
         self._shuffled = self._arrays and bool(adapter._shuffle)
-        self.python = not self._nodes and not self._arrays
+        self._iterable = not self._nodes and not self._arrays
+        calls = [n for n in self._nodes if any(map(calls_python, _graphs(n)))]
+        self.python = self._iterable or bool(calls)
+        self._parallel = any("Parallel" in type(n).__name__ for n in calls)
+        self._python_state = None
         # Keras notes a number when an epoch is over; another may have others.
         self._unknown = fit.iterator.num_batches is None
         self.seeds = _seeds(self._nodes)
@@ -78,6 +84,20 @@ class DataOrder:
         """Warns of an order that no program can have again."""
         for problem, cure in self._problems():
             self.exact = False
+            warnings.warn(_SHUFFLED.format(problem, cure), stacklevel=2)
+
+    def watch(self):
+        """Warns, after a batch, once Python has drawn for several at a time."""
+        if not self._parallel:
+            return
+        before, self._python_state = self._python_state, python_state()
+        if before not in (None, self._python_state):
+            self._parallel = self.exact = False
+            cure = "Call one function at a time, or draw in none of them."
+            problem = (
+                "`map(num_parallel_calls=...)` calls functions of Python, and "
+                "`random` or `numpy.random` draws meanwhile"
+            )
             warnings.warn(_SHUFFLED.format(problem, cure), stacklevel=2)
 
     def compare(self, before: dict) -> str:
@@ -213,7 +233,7 @@ class DataOrder:
             yield "`shuffle()` has no seed", f"Give it one. {call}"
         if self._shuffled and tf.compat.v1.get_seed(0) == _unseeded():
             yield "Keras shuffles arrays and TensorFlow has no seed", call
-        if self.python and self._py_dataset is None:
+        if self._iterable and self._py_dataset is None:
             kind = type(self.fit.iterator.data_adapter).__name__
             yield (
                 f"a Python iterable ({kind}) may give others when it is made "

@@ -40,17 +40,24 @@ def drawing(graph: tf.Graph) -> dict[str, Any]:
         Dict from the type of an operation, such as `"RandomUniform"`, to
         whether each one of it has a seed.
     """
-    graph = graph.as_graph_def()
-    nodes = [
-        *graph.node,
-        *(n for f in graph.library.function for n in f.node_def),
-    ]
     found = {}
-    for node in nodes:
+    for node in _operations(graph):
         if "seed2" in node.attr and not node.op.startswith(_OTHERS):
             seeded = bool(node.attr["seed"].i or node.attr["seed2"].i)
             found[node.op] = seeded and found.get(node.op, True)
     return found
+
+
+def calls_python(graph: tf.Graph) -> bool:
+    """Check whether a graph calls functions of Python, which may draw."""
+    return any("PyFunc" in node.op for node in _operations(graph))
+
+
+def _operations(graph):
+    graph = graph.as_graph_def()
+    yield from graph.node
+    for function in graph.library.function:
+        yield from function.node_def
 
 
 def changes_others(graph: tf.Graph, known=()) -> bool:
@@ -79,10 +86,14 @@ def _is_of_generator(kind):
     return kind.startswith(("Rng", "Stateful")) and not kind.endswith("Call")
 
 
-def tell_draws(model: keras.Model) -> set[str]:
+def tell_draws(model: keras.Model, beside: bool = False) -> set[str]:
     """Has a model warn of its draws while its training step is traced.
 
     Nothing has been trained by then. A step that runs eagerly has no graph.
+
+    Args:
+        beside: Boolean, whether Python may make data at the same time, and
+            draw. Defaults to `False`.
 
     Returns:
         Set to which is added what is told.
@@ -92,7 +103,7 @@ def tell_draws(model: keras.Model) -> set[str]:
     step, told = model.train_step, set()
 
     def train_step(*args, **kwargs):
-        before = _of_python(), _made(model)
+        before = None if beside else (python_state(), _made(model))
         logs = step(*args, **kwargs)
         if tf.inside_function():
             for problem in {*_problems(model, before)} - told:
@@ -122,8 +133,7 @@ def _problems(model, before):
             "the model"
         )
     # What is made, such as a layer, may draw its seed.
-    python, made = before
-    if made == _made(model) and python != _of_python():
+    if before and before[1] == _made(model) and before[0] != python_state():
         yield (
             "draws from Python's `random` or `numpy.random` while it is "
             "traced, which makes a constant of it"
@@ -135,7 +145,7 @@ def _made(model):
     return len(model.variables), len(global_variables())
 
 
-def _of_python():
+def python_state() -> tuple:
     """States of Python's generator and of NumPy's that can be compared."""
     _, words, *place = np.random.get_state()
     return random.getstate(), words.tobytes(), place

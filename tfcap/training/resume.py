@@ -170,6 +170,7 @@ class Resume(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         if not isinstance(self.model, Scaffold):
             check_finite(logs, batch)
+        self._order.watch()
         steps = self._fit.num_steps
         # The last of several steps of an execution may not be there.
         step = min(batch + 1, steps or batch + 1)
@@ -183,9 +184,8 @@ class Resume(keras.callbacks.Callback):
             self._stop(f"step {step} of epoch {self._epoch + 1}")
 
     def on_epoch_end(self, epoch, logs=None):
-        stopped = self.model.stop_training
-        ended = {"ended": self._fit.epochs} if stopped else {}
-        self._save(epoch + 1, {}, **ended)
+        about = {"ended": self._fit.epochs} if self.model.stop_training else {}
+        self._save(epoch + 1, {}, **about)
         self._reached = epoch + 1
         if self._agreed(False, True)[0]:
             self._stop(f"epoch {epoch + 1}")
@@ -212,8 +212,8 @@ class Resume(keras.callbacks.Callback):
         checkpoint.note(model)
         done = about.get("step", 0)
         check_place(about, fit, checkpoint.path)
-        self._draws = tell_draws(model)
         self._order = DataOrder(fit)
+        self._draws = tell_draws(model, self._order.python)
         self._going_on = bool(about)
         self._epoch_random = None
         start = self._start = about.get("epoch", fit.initial_epoch)
