@@ -190,7 +190,7 @@ METHODS = {
 
 def made(method, options):
     """Description of the model that a method makes."""
-    keras.backend.clear_session()
+    keras.backend.clear_session(free_memory=False)
     keras.utils.set_random_seed(0)
     return described(method(**options), {})
 
