@@ -2,6 +2,7 @@
 
 import itertools
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -21,6 +22,7 @@ from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.layers import ProbabilityChannel
 from tfcap.ops import sequence_mask
+from tfcap.ops.schedules import schedules_held
 
 CHANNELS = {
     "categorical": lambda: Categorical(seed=3),
@@ -245,6 +247,31 @@ def test_scheduled_words_are_drawn_in_a_loop_and_read_once(networks, kind):
         for a, b in zip(one, other):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=5e-5)
     assert np.abs(found[0][0] - found[1][0]).max() > 1e-3
+
+
+DECAY = keras.optimizers.schedules.PolynomialDecay(2.0, 10, 1.0)
+ANNEALED = {
+    "temperature": lambda x: Sample(GumbelSoftmaxST(DECAY), 2, 3, unroll=x),
+    "rho": lambda x: Sample(
+        PartialSamplingST(lambda step: 0.5), 2, 3, unroll=x
+    ),
+    "prefix": lambda x: MixedPrefix(DECAY, 3, unroll=x),
+    "probability": lambda x: ScheduledSampling(lambda _: 0.5, unroll=x),
+}
+
+
+@pytest.mark.parametrize("unroll", [True, False])
+@pytest.mark.parametrize("name", ANNEALED)
+def test_a_decode_in_training_is_a_step_of_a_schedule(name, unroll):
+    speaker, decoder = tiny.TableSpeaker(), ANNEALED[name](unroll)
+    state = speaker.begin(tiny.batch(2))
+    told = np.array([[[3, 4, 2]], [[4, 2, 0]]])
+    for training, steps in ((True, 1), (False, 1), (True, 2)):
+        decoder.decode(speaker, state, told, training=training)
+        assert int(decoder.channel.step) == steps
+    with schedules_held():
+        decoder.decode(speaker, state, told, training=True)
+    assert int(decoder.channel.step) == 2
 
 
 @pytest.mark.parametrize("kind", ["up_down", "transformer"])

@@ -101,8 +101,6 @@ class SumAndSample(Decoder):
         samples, mask = self._draw_rest(
             speaker, frozen, beam.tokens, scores, processors
         )
-        if training:
-            self.channel.next_step()
         # Where the beam has found everything, there is nothing to draw.
         left = _rest(scores, beam.nonempty)[0] > _ROUNDING
         mask = mask * ops.cast(left, mask.dtype)[..., None]
