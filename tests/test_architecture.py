@@ -291,9 +291,39 @@ def test_functions_are_short():
 def test_errors_are_neither_asserted_nor_swallowed():
     for path in SOURCES:
         for node in ast.walk(tree(path)):
-            bare = isinstance(node, ast.ExceptHandler) and node.type is None
-            found = bare or isinstance(node, ast.Assert)
+            found = isinstance(node, ast.Assert) or swallows(node)
             assert not found, f"{title(path)}:{node.lineno}"
+
+
+def swallows(node):
+    """Check whether a handler takes any error and does not look at it."""
+    if not isinstance(node, ast.ExceptHandler):
+        return False
+    broad = {"Exception", "BaseException"}
+    names = {n.id for n in ast.walk(node.type or node) if hasattr(n, "id")}
+    if node.type is not None and not names & broad:
+        return False
+    inside = [n for statement in node.body for n in ast.walk(statement)]
+    looked_at = any(getattr(n, "id", None) == node.name for n in inside)
+    raised = any(isinstance(n, ast.Raise) for n in inside)
+    return node.type is None or not (node.name and looked_at or raised)
+
+
+@pytest.mark.parametrize(
+    ("handler", "swallowed"),
+    [
+        ("except: raise", True),
+        ("except Exception: pass", True),
+        ("except (OSError, Exception): return 0", True),
+        ("except BaseException as error: print('failed')", True),
+        ("except Exception as error: told(error)", False),
+        ("except BaseException: raise", False),
+        ("except OSError: pass", False),
+    ],
+)
+def test_swallowed_errors_are_seen(handler, swallowed):
+    made = ast.parse(f"def f():\n    try: ...\n    {handler}")
+    assert any(map(swallows, ast.walk(made))) == swallowed
 
 
 def test_no_file_is_a_drawer_for_everything():
