@@ -9,6 +9,7 @@ import pytest
 import tests.testing as contract
 import tfcap.rewards
 from tests import captions
+from tests.methods import stranger
 from tfcap import rewards
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
@@ -121,3 +122,29 @@ def test_references_must_be_there_and_have_their_axes(name):
         reward(rollout, captions.episode())
     with pytest.raises(ValueError, match="must have shape .B, N, T."):
         reward(rollout, captions.episode(BATCH.human[:, 0]))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda **x: rewards.BidirectionalContrastive(stranger.listener(), **x),
+        lambda **x: rewards.CLIPScore(stranger.listener(), **x),
+        lambda **x: rewards.KLPenalty(stranger.speaker(), **x),
+        lambda **x: rewards.Retrieval(stranger.listener(), **x),
+        lambda **x: rewards.Surprisal(**x),
+        lambda **x: rewards.Overlong(2, 4, **x),
+        lambda **x: rewards.WeightedSum([(1.0, rewards.Overlong(2, 4))], **x),
+        *(
+            lambda reward=reward, **x: reward(x)
+            for reward in (
+                CASES["BLEU"],
+                CASES["CIDErD"],
+                CASES["CIDErR"],
+                CASES["ROUGEL"],
+                CASES["PairwiseDiversity"],
+            )
+        ),
+    ],
+)
+def test_a_reward_is_logged_by_the_name_that_it_is_given(made):
+    assert made(name="mine").name == "mine" != made().name
