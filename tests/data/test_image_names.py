@@ -141,3 +141,8 @@ def test_one_image_under_two_names_is_refused():
 )
 def test_a_number_within_a_name_is_no_id(name):
     assert image_key(name) != 42 and not ImageNames([42]).find(name)
+
+
+def test_letters_and_their_accents_may_be_apart_as_on_a_mac():
+    results, references = {"cafe\u0301.jpg": "a"}, {"x/caf\u00e9.png": ["b"]}
+    assert match_results(results, references)[1] == ["a"]
