@@ -112,5 +112,6 @@ def _event_files(folder):
             continue
         known.add(real)
         for name in sorted(names):
-            if "tfevents" in name:
+            # What a Mac keeps beside a file in archives is no event file.
+            if "tfevents" in name and not name.startswith("._"):
                 yield os.path.join(path, name)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests import captions
 from tests import dialogs
@@ -349,6 +350,8 @@ def test_document_frequencies_count_the_same(special, words):
     count = DocumentFrequencies.from_references
     plain = count(corpus, vocabulary, min_count=1)
     begun = [[[ids["bos"], *row] for row in rows] for rows in corpus]
-    found = count(begun, vocabulary, min_count=1)
-    np.testing.assert_array_equal(found.keys, plain.keys)
-    np.testing.assert_array_equal(found.counts, plain.counts)
+    ragged = tf.ragged.constant(begun)
+    for rows in begun, ragged, [*ragged], (row for row in ragged):
+        found = count(rows, vocabulary, min_count=1)
+        np.testing.assert_array_equal(found.keys, plain.keys)
+        np.testing.assert_array_equal(found.counts, plain.counts)

@@ -132,6 +132,8 @@ def test_images_of_a_list_must_have_captions(published, write):
         (["image,caption", ",A child ."], r"`image` is no id or name.*line 2"),
         (["picture,says", f"{A},A"], "no table of images and captions in the"),
         ([A, B], "no table of images and captions in the first line"),
+        (["roco_key\tsays", "1\tA"], "no table of images and captions in"),
+        (["A dog\ta.jpg"], "no table of images and captions in the first"),
         ([f"{A}#0 A child ."], "no table of images and captions in the first"),
         ([*LINES, f"{A}\tA child ."], r"image with a number in.*\(line 8\)"),
         ([*LINES, f"{A}#x\tA child ."], r"image with a number in.*\(line 8\)"),
@@ -235,6 +237,16 @@ TABLES = {
         "http://y.com/c.png": ["b"],
     },
     "url,text\nhttp://x.com/1.jpg,A": {"http://x.com/1.jpg": ["A"]},
+    # As open_clip wants them by default.
+    "filepath\ttitle\na.jpg\tA": {"a.jpg": ["A"]},
+    "Image Name,Caption 1,Caption 2\na.jpg,A,B": {"a.jpg": ["A", "B"]},
+    "ImageID,Caption\nx1,A": {"x1": ["A"]},
+    '"a.jpg","A cat, red"\n"b.png","B ""b"""': {
+        "a.jpg": ["A cat, red"],
+        "b.png": ['B "b"'],
+    },
+    '"a.jpg"\t"A cat"\n"b.png"\t"B"': {"a.jpg": ["A cat"], "b.png": ["B"]},
+    "x1\tA cat\nx2\tB": {"x1": ["A cat"], "x2": ["B"]},
 }
 
 

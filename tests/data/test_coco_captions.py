@@ -142,8 +142,8 @@ def spoil(change, content=coco):
         (lambda c: c["images"][1].update(id=7), r"is there again.*\(7\)"),
         (lambda c: c["annotations"].append([]), "annotation 3"),
         (
-            lambda c: c["annotations"][0].update(image_id="3"),
-            "that of no image.*annotation 0: '3'",
+            lambda c: c["annotations"][0].update(image_id="4"),
+            "that of no image.*annotation 0: '4'",
         ),
         (
             lambda c: c["annotations"][0].pop("caption"),
@@ -290,7 +290,9 @@ def marked(*marks):
 
 
 @pytest.mark.parametrize("name", ["is_rejected", "is_precanned"])
-@pytest.mark.parametrize("true, false", [(True, False), (1, 0)])
+@pytest.mark.parametrize(
+    "true, false", [(True, False), (1, 0), ("true", "FALSE"), ("1.0", "0.0")]
+)
 def test_captions_that_vizwiz_marks_do_not_count(write, name, true, false):
     yes, no = {name: true, "text_detected": False}, {name: false}
     with warnings.catch_warnings(action="error"):
@@ -330,6 +332,8 @@ def test_the_marks_count_in_all_layouts(write):
     [
         ("annotations", {"is_spam": False}, "is_spam of annotations"),
         ("annotations", {"split": "test"}, "split of annotations"),
+        ("annotations", {"partition": "val"}, "partition of annotations"),
+        ("images", {"set": "train"}, "set of images"),
         ("images", {"is_rejected": True}, "is_rejected of images"),
     ],
 )

@@ -57,6 +57,17 @@ def test_references_have_whole_numbers(tmp_path, known):
     assert load_captions(path).image_ids == [*references]
 
 
+@pytest.mark.parametrize("said", FORMS)
+@pytest.mark.parametrize("known", IDS)
+def test_annotations_find_their_images(tmp_path, said, known):
+    path = tmp_path / "references.json"
+    rows = [{"image_id": i, "caption": str(k)} for k, i in enumerate(said)]
+    images = [{"id": i} for i in known[::-1]]
+    path.write_text(json.dumps({"images": images, "annotations": rows}))
+    found = load_captions(path).references()
+    assert found == {known[1]: ["1"], known[0]: ["0"]}
+
+
 @pytest.mark.parametrize("said", IDS)
 @pytest.mark.parametrize("known", IDS)
 def test_lists_and_features_find_their_images(tmp_path, said, known):
@@ -130,3 +141,8 @@ def test_one_image_under_two_names_is_refused():
 )
 def test_a_number_within_a_name_is_no_id(name):
     assert image_key(name) != 42 and not ImageNames([42]).find(name)
+
+
+def test_letters_and_their_accents_may_be_apart_as_on_a_mac():
+    results, references = {"cafe\u0301.jpg": "a"}, {"x/caf\u00e9.png": ["b"]}
+    assert match_results(results, references)[1] == ["a"]

@@ -142,6 +142,7 @@ HIDDEN = (
     *(".ipynb_checkpoints/a-checkpoint.jpg", "@eaDir/a.jpg/SYNOPHOTO.jpg"),
     *(".DS_Store", "desktop.ini", "in/.AppleDouble/a.jpg", "in/.hidden/b.jpg"),
     *("$RECYCLE.BIN/a.jpg", "#recycle/a.jpg", "in/._b.png"),
+    *("@Recycle/a.jpg", "RECYCLER/a.jpg", "Network Trash Folder/a.jpg"),
 )
 
 

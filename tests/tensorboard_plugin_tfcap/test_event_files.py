@@ -96,6 +96,19 @@ def test_a_folder_in_a_circle_and_what_cannot_be_read(tmp_path):
     assert EventFiles().damage("") == EventFiles().damage("gs://a/b") == []
 
 
+def test_what_a_mac_keeps_beside_an_event_file_is_no_damage(tmp_path, capsys):
+    path = write_run(tmp_path / "logs", 0, 0.1)
+    beside = path.parent / f"._{path.name}", tmp_path / "logs" / "__MACOSX"
+    beside[1].mkdir()
+    for other in beside[0], beside[1] / f"._{path.name}":
+        other.write_bytes(b"\0\5\x16\7" + bytes(200))
+    assert EventFiles().damage(str(tmp_path)) == []
+    out = tmp_path / "a.html"
+    assert main([str(tmp_path / "logs"), "-o", str(out)]) == 0
+    assert "damaged" not in capsys.readouterr().err
+    assert "51.0" in out.read_text()
+
+
 @pytest.fixture(params=["points", "scalars"])
 def damaged(request, tmp_path):
     """A log of two settings of three seeds, one run of which is damaged."""

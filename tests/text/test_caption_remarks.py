@@ -36,6 +36,13 @@ KINDS = [
     ("a <unk> {}", MARKERS, "<unk>"),
     ("xxbos {} xxeos", MARKERS, "xxbos"),
     ("_START_ {} _END_", MARKERS, "_END_"),
+    ("__start__ {} __end__", MARKERS, "__end__"),
+    ("##START## {} #END#", MARKERS, "#END#"),
+    ("{} < end >", MARKERS, "< end >"),
+    ("<START> {} </END>", MARKERS, "</END>"),
+    ("{}<end_of_turn>", MARKERS, "<end_of_turn>"),
+    ("{}<\uff5cend\u2581of\u2581sentence\uff5c>", MARKERS, "<\uff5cend"),
+    ("{} \u2047", MARKERS, "\u2047"),
     ("{} <end> the the", AFTER, "the the"),
     ("{} </s> <pad> again", AFTER, "again"),
     ("<|endoftext|>{}<|endoftext|>{}", AFTER, "a cat on a mat"),
@@ -113,7 +120,11 @@ def test_of_tricky_captions_the_unknown_word_alone_is_told():
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", "_", "[", "<", "a.", "[1 ", "<end> ", "b'", "1 ", "\u0120"]
+    "piece",
+    [
+        *("a", "_", "[", "<", "a.", "[1 ", "<end> ", "b'", "1 ", "\u0120"),
+        *("<|", "<|a", "< ", "#", "_end_"),
+    ],
 )
 def test_a_pathological_caption_takes_linear_time(piece):
     start = time.process_time()

@@ -11,6 +11,7 @@ import tokenize
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import is_caption
 from tfcap.data.entry_problems import FIX
+from tfcap.data.entry_problems import LEFT_OUT
 from tfcap.data.entry_problems import ONE
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import is_image_id
@@ -23,25 +24,29 @@ from tfcap.io import malformed
 from tfcap.io import read_lines
 from tfcap.io.text_file import warn_if_cut
 
-#: Names of columns by what they hold, the first that is there.
+#: Names of columns by what they hold, the first that is there, without case,
+#: spaces, `_` and `-`.
 _COLUMNS = {
     "name": (
-        *("image", "image_path", "file_name", "filename", "image_name"),
-        *("filepath", "path", "file", "img", "image_url", "url"),
+        *("image", "imagepath", "filename", "imagename", "imagefile"),
+        *("filepath", "path", "file", "img", "imgpath", "imgname"),
+        *("imgfile", "imageurl", "url"),
     ),
-    "id": ("image_id", "img_id", "imgid"),
-    "number": ("comment_number", "caption_number"),
-    "split": ("split", "set_name"),
+    "id": ("imageid", "imgid"),
+    "number": ("commentnumber", "captionnumber"),
+    "split": ("split", "setname"),
 }
 #: Names of columns of captions; there may be several, with numbers.
 _CAPTIONS = (
-    *("caption", "caption_str", "raw", "comment", "sentence", "text"),
-    "description",
+    *("caption", "captionstr", "raw", "comment", "sentence", "text"),
+    *("description", "title"),
 )
 _SEPARATORS = "\t|,;"
 _DEEP = (RecursionError, MemoryError)
 _URL = re.compile(r"\w+://\S+")
 _NUMBERED = re.compile(r"(.*\S)#(\d+)")
+#: A URL, or an id with a digit, as names of columns have none.
+_ID = re.compile(r"\w+://\S+|\S*\d\S*")
 #: The row of Kaggle's Flickr30k that lacks a separator after the number.
 _UNPARTED = re.compile(r"\s*(\d+)\s+(\S.*)", re.DOTALL)
 #: Flickr8k.token.txt has captions of it, but there is no such image.
@@ -78,7 +83,11 @@ def read_table(
     problems, rows = EntryProblems(path), []
     lines = [f"{line}\n" for line in lines]
     # Without names, as in Flickr's files, quotation marks are the captions'.
-    quoted = separator in ",;" or named and separator == "\t"
+    quoted = (
+        separator in ",;"
+        or separator == "\t"
+        and (named or lines[first].startswith('"'))
+    )
     spaced = named and f"{separator} " in lines[first]
     cells = _cells(
         lines[first + named :], separator, len(names), quoted, spaced
@@ -110,15 +119,18 @@ def _layout(path, line):
         if _roles(names):
             return separator, names, True
     for separator in _SEPARATORS:
-        first, *others = map(str.strip, line.split(separator))
+        first, *others = (x.strip(' "') for x in line.split(separator))
         known = first.lower().endswith(IMAGE_ENDINGS)
         known = known or _NUMBERED.fullmatch(first)
-        if not others or not (known or first and separator == "\t"):
+        url = len(others) == 1 and _URL.fullmatch(others[0])
+        # Anything else might be names of columns that are not known.
+        known = known or separator == "\t" and (url or _ID.fullmatch(first))
+        if not others or not known:
             continue
         names = ["image", "caption"]
         if separator == "|" and len(others) > 1:
             names = ["image", "comment_number", "caption"]
-        elif len(others) == 1 and _URL.fullmatch(others[0]):
+        elif url:
             names = ["caption", "url"]
         return separator, names, False
     problem = "there is no table of images and captions in the first line"
@@ -142,7 +154,7 @@ def _mended(row, separator, names):
     """A row whose caption has separators, or lacks that of its number."""
     last = len(names) - 1
     unparted = row and _UNPARTED.fullmatch(row[-1])
-    if unparted and len(row) == last and names[-2] in _COLUMNS["number"]:
+    if unparted and len(row) == last and names[-2] == _roles(names)["number"]:
         return [*row[:-1], *unparted.groups()]
     if len(row) > len(names) and names[last] in _roles(names)["captions"]:
         return [*row[:last], separator.join(row[last:])]
@@ -167,12 +179,13 @@ def _as_list(text):
 
 def _roles(names) -> dict:
     """Columns by what they hold; none where no image or caption is named."""
+    bare = {re.sub(r"[\s_-]", "", name): name for name in names}
     roles = {
-        role: next((name for name in known if name in names), None)
+        role: next((bare[name] for name in known if name in bare), None)
         for role, known in _COLUMNS.items()
     }
     several = [
-        [name for name in names if re.fullmatch(rf"{base}s?(_?\d+)?", name)]
+        [bare[name] for name in bare if re.fullmatch(rf"{base}s?\d*", name)]
         for base in _CAPTIONS
     ]
     several = list(filter(None, several))
@@ -205,7 +218,8 @@ def read_records(
     if not roles:
         raise malformed(path, "", "there is no caption of an image", _LAYOUT)
     rows = [row for _, row in records]
-    warn_of_unread(path, rows, "the rows", roles["unread"])
+    read = (*LEFT_OUT, roles["name"], roles["split"], *roles["captions"])
+    warn_of_unread(path, rows, "the rows", roles["unread"], read)
     texts = (str(row.get(roles["name"])) for row in rows)
     numbered = any(map(_NUMBERED.fullmatch, texts))
     for where, row in records:

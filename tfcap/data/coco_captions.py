@@ -18,6 +18,7 @@ from tfcap.data.entry_problems import warn_of_sentences
 from tfcap.data.entry_problems import warn_of_splits
 from tfcap.data.entry_problems import warn_of_unread
 from tfcap.data.entry_problems import warn_of_words
+from tfcap.data.image_names import ImageNames
 from tfcap.data.image_names import whole_number
 from tfcap.data.split_lists import choose_splits
 from tfcap.data.split_lists import take_splits
@@ -151,7 +152,7 @@ def _read_coco(path, content, skip_empty):
     problems = EntryProblems(path)
     images = content["images"]
     ids = _image_ids(images, problems, ("id",))
-    found = {image_id: [] for image_id in ids}
+    found, names = {image_id: [] for image_id in ids}, ImageNames(ids)
     annotations = content["annotations"]
     if not isinstance(annotations, list) or not annotations:
         problem = "`annotations` is no list of annotations"
@@ -162,6 +163,9 @@ def _read_coco(path, content, skip_empty):
             problems.add("there is no object", where, FIX)
             continue
         image_id = whole_number(annotation.get("image_id"))
+        if is_image_id(image_id) and image_id not in found:
+            rows = names.find(image_id)
+            image_id = ids[rows[0]] if len(rows) == 1 else image_id
         if not is_image_id(image_id) or image_id not in found:
             problem = "`image_id` is that of no image in `images`"
             problems.add(problem, f"{where}: {image_id!r:.40}", FIX)
@@ -171,15 +175,17 @@ def _read_coco(path, content, skip_empty):
             found[image_id].append("")
         elif is_caption(text, "caption", where, problems, skip_empty):
             found[image_id].append(text)
-    names = _texts(images, ids, "file_name", problems)
+    files = _texts(images, ids, "file_name", problems)
     named = any("split" in image for image in images)
     splits = _texts(images, ids, "split" if named else "domain", problems)
     problems.check()
     warn_of_repeated(path, (a.get("id") for a in annotations), "annotations")
     warn_of_unread(path, annotations, "annotations", ("split", "domain"))
-    warn_of_unread(path, images, "images", read=())
+    warn_of_unread(
+        path, images, "images", read=("split", "domain", "file_name")
+    )
     captions = list(found.values())
-    whole = CaptionSplit(ids, captions, names, splits, source=str(path))
+    whole = CaptionSplit(ids, captions, files, splits, source=str(path))
     return whole, problems
 
 
@@ -208,7 +214,9 @@ def _read_karpathy(path, images, split, skip_empty):
     captions = [[sentence["raw"] for sentence in row] for row in kept]
     warn_of_sentences(path, images, ids)
     warn_of_unread(path, [x for row in kept for x in row], "sentences")
-    warn_of_unread(path, images, "images", read=())
+    warn_of_unread(
+        path, images, "images", read=("split", "filepath", "filename")
+    )
     if tokens is not None:
         warn_of_words(path, ids, captions, tokens)
     for image_id, texts, row in zip(ids, captions, kept):

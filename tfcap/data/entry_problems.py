@@ -23,12 +23,15 @@ USUAL_SPLITS = frozenset(
     ).split()
 )
 #: What VizWiz says of captions that do not count, and of others.
-_LEFT_OUT = ("is_rejected", "is_precanned")
-_ABOUT = ("text_detected",)
-#: Truths in JSON, or in a table.
-_TRUE = (True, "True", "true", "TRUE", "1")
-_FALSE = (False, "False", "false", "FALSE", "0", "")
-_MARKS = frozenset((*_TRUE[:4], *_FALSE[:4]))
+LEFT_OUT = ("is_rejected", "is_precanned")
+_ABOUT = ("text_detected", "caption", "raw")
+#: Truths in JSON or a table, in small letters; pandas writes 1.0 for them
+#: where others of a column are missing.
+_TRUE, _FALSE = ("true", "1", "1.0"), ("false", "0", "0.0", "")
+#: What may say which captions count.
+_MARKS = USUAL_SPLITS.union(
+    (True, "True", "true", "TRUE", False, "False", "false", "FALSE")
+)
 #: What tokenizers of the Penn Treebank write for brackets.
 _BRACKETS = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 #: Largest share of things with fewer parts than most that may be a loss.
@@ -110,12 +113,14 @@ def is_left_out(entry: dict, where: str, problems: EntryProblems) -> bool:
     VizWiz-Captions has captions that were rejected as spam, and ready-made
     ones that say that a photograph is too bad; its own reader skips both.
     """
-    marks = {name: entry[name] for name in _LEFT_OUT if name in entry}
-    for name, mark in marks.items():
+    found = False
+    for name in filter(entry.__contains__, LEFT_OUT):
+        mark = str(entry[name]).strip().lower()
         if mark not in (*_TRUE, *_FALSE):
             problem = f"`{name}` is neither true nor false"
-            problems.add(problem, f"{where}: {mark!r:.40}", FIX)
-    return any(mark in _TRUE for mark in marks.values())
+            problems.add(problem, f"{where}: {entry[name]!r:.40}", FIX)
+        found = found or mark in _TRUE
+    return found
 
 
 def warn_of_unread(
@@ -123,12 +128,13 @@ def warn_of_unread(
     entries: list,
     things: str,
     names: Sequence[str] = (),
-    read: Sequence[str] = _LEFT_OUT,
+    read: Sequence[str] = LEFT_OUT,
 ):
     """Warns of what may say which captions count, and is not read.
 
     Args:
-        entries: List of dicts. What is true or false in them may say so.
+        entries: List of dicts. What is true or false in them, or the name of
+            a split, may say so.
         names: Sequence of other names that may.
         read: Sequence of the names that are read.
     """

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterable
 
 #: Digits of an image's number at most: files hold 64 bits, which have 19, and
@@ -54,7 +55,9 @@ def image_key(name: int | str) -> int | str:
     """
     if not isinstance(name, str):
         return whole_number(name)
-    stem = _ENDING.sub("", posixpath.basename(name.strip().replace("\\", "/")))
+    # A Mac gives letters and their accents apart.
+    name = unicodedata.normalize("NFC", name.strip())
+    stem = _ENDING.sub("", posixpath.basename(name.replace("\\", "/")))
     number = _NUMBER(stem) if stem.isascii() else None
     return int(number[1]) if number else stem or name
 

@@ -26,7 +26,8 @@ _SYSTEM = frozenset(
     (
         *("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found"),
         *("system volume information", "thumbs.db", "ehthumbs.db"),
-        "desktop.ini",
+        *("desktop.ini", "recycler", "@recycle", "@recently-snapshot"),
+        *("network trash folder", "temporary items"),
     )
 )
 

@@ -12,19 +12,29 @@ def _bare(tokens):
     return "|".join(sorted({token.strip("<>[]|_").lower() for token in tokens}))
 
 
-_ENDS = _bare([*NAMES["eos"], "eot", "eot_id", "eoc", "endofchunk", "im_end"])
+_ENDS = _bare(
+    [
+        *(*NAMES["eos"], "eot", "eot_id", "eoc", "eof", "im_end"),
+        *("endofchunk", "end_of_turn"),
+    ]
+)
 _ALL = _bare(
     [
         *itertools.chain.from_iterable(NAMES.values()),
         *(*_ENDS.split("|"), "mask", "go", "image", "im_start"),
+        *("start_of_turn", "oov", "null"),
     ]
 )
-_BRACKETED = r"<[|_]?(?:{0})[|_]?>|\[(?:{0})\]|(?<!\S)_(?:{0})_?(?!\S)"
+_BRACKETED = (
+    r"<\s?[|_/]?(?:{0})[|_/]?\s?>|\[(?:{0})\]|#{{1,2}}(?:{0})#{{1,2}}"
+    r"|(?<!\S)_{{1,2}}(?:{0})_{{0,2}}(?!\S)"
+)
 _END = re.compile(
     rf"{_BRACKETED.format(_ENDS)}|\b(?:endseq|xxeos)\b", re.IGNORECASE
 )
 _MARKER = re.compile(
-    rf"{_BRACKETED.format(_ALL)}|<\|\w+\|>|\b(?:start|end)seq\b"
+    rf"{_BRACKETED.format(_ALL)}|<[|\uff5c][\w\u2581]+[|\uff5c]>|\u2047"
+    r"|\b(?:start|end)seq\b"
     r"|\bxx(?:bos|eos|pad|unk|maj|up|rep)\b",
     re.IGNORECASE,
 )

@@ -142,7 +142,8 @@ class DocumentFrequencies:
         Args:
             references: Iterable of documents: for each image a sequence of
                 captions, each a sequence of words, or of ids of `vocabulary`;
-                also an integer array of shape `(B, N, T)`. Of ids, everything
+                also an integer array of shape `(B, N, T)`, or a ragged
+                tensor. Of ids, everything
                 from the first end token or padding on is dropped, and a start
                 token before them. Without a vocabulary of words, captions may
                 be strings.

@@ -45,9 +45,12 @@ def as_documents(references):
             f"of an image. Received: a {type(references).__name__}. Pass "
             f"{cure}."
         )
-    if hasattr(references, "__len__") and hasattr(references, "__getitem__"):
+    if isinstance(references, np.ndarray) and references.dtype != object:
         return references
-    return list(references)
+    # Ragged tensors have no length, nor have their rows.
+    return [
+        row.to_list() if hasattr(row, "to_list") else row for row in references
+    ]
 
 
 def count_documents(
