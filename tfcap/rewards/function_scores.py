@@ -9,6 +9,8 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Awaitable
 from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -56,10 +58,15 @@ def checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
     """
     try:
         given = list(scores)
+        # NumPy reads digits as numbers, and a dict or a set has no order.
+        if isinstance(scores, Mapping | Set) or any(
+            isinstance(score, str | bytes) for score in given
+        ):
+            raise TypeError
         known = np.array([score is not None for score in given], bool)
         values = np.asarray([x if x is not None else 0 for x in given], float)
         received = f"an array of shape {values.shape}"
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values, received = np.zeros(()), f"{scores!r:.200}"
     if values.shape != (len(captions),):
         raise ValueError(
