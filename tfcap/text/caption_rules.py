@@ -254,11 +254,26 @@ def _parted(first, second):
     return ("", rf"({_B}(?i:{first}))((?i:{second}){end})", r"\1 \2")
 
 
+#: What stands before a quote, and what it is in a word of two.
+_QUOTES = {
+    "\u201c": ("", GRAVE * 2),
+    "\u201d": ("", STRAIGHT * 2),
+    "\u2018": ("", GRAVE),
+    # The apostrophe of d'"eau" is part of the word before.
+    "\u2019": ("[^DJLdjl]", STRAIGHT),
+}
+_PAIRS = [
+    (one, f"({before}){one}{two}", rf"\1 {first}{second} ")
+    for one, (before, first) in _QUOTES.items()
+    for two, (_, second) in _QUOTES.items()
+    if one != two or len(first) > 1
+]
 _CHARACTERS = [
     ("\u00ad", "\u00ad", ""),
     ("", "[\u2013-\u2015\u0096\u0097]", " -- "),
-    ("", "[\u201c\u201d\u0093\u0094\u00ab\u00bb]", '"'),
-    ("", "[\u2018\u201b\u2039\u0091]", "`"),
+    ("", "[\u0093\u00ab]", "\u201c"),
+    ("", "[\u0094\u00bb]", "\u201d"),
+    ("", "[\u201b\u2039\u0091]", "\u2018"),
     ("", "[\u0092\u203a]", "\u2019"),
     ("", "[\u2026\u0085]", " ... "),
     ("", "[\u20ac\u20a0\u00a4\u0080]", " $ "),
@@ -273,7 +288,15 @@ _CHARACTERS = [
     # A slash that is in no fraction.
     (_SLASH, f"([^0-9]){_SLASH}", rf"\1 {_SLASH} "),
     (_SLASH, f"{_SLASH}([^0-9])", rf" {_SLASH} \1"),
-    ("", f"[^!-~{WORD_CHARACTERS}{SIGNS}{_RAISED}{_LOWERED}\u2019]+", "  "),
+    (
+        "",
+        f"[^!-~{WORD_CHARACTERS}{SIGNS}{_RAISED}{_LOWERED}"
+        "\u2018\u2019\u201c\u201d]+",
+        "  ",
+    ),
+    *_PAIRS,
+    ("", "[\u201c\u201d]", '"'),
+    ("\u2018", "\u2018", "`"),
     ("&", "&(?:amp|AMP);", "&"),
     ("&", "&lt;", " < "),
     ("&", "&gt;", " > "),
@@ -292,7 +315,17 @@ _CHARACTERS = [
     ],
 ]
 
+#: Endings of the names of files, which may begin with a number.
+_FILES = """
+bat bmp c class cgi cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov
+mp3 pdf php pl png ppt ps py sql tar txt wav x xml zip
+"""
 _STOPS = [
+    # 5.jpg, 10b.c
+    (
+        rf"([^A-Za-z0-9{_H}._/-][0-9]{_W}*)\.({_any_of(_FILES)})([ .?!,])",
+        rf"\1{DOT}\2\3",
+    ),
     # 5:30 p.m. and 10a . m.
     (r"([.:,][0-9]+)([A-Za-z]+\.)", r"\1 \2"),
     (rf"({_N}[0-9]+{_L}{_W}*)\.((?:[A-Za-z]\.)+)", r"\1 . \2"),
@@ -362,7 +395,7 @@ TOKEN = "|".join(
         rf"[<>]?[:;=]['*o-]?[()@\\|DOPdp{''.join(_SMILING.values())}]",
         r"['<=>^~-]_['<=>^~-]",
         # (555) 555-5555  22 3/4  his/her
-        r"\([0-9]{2,3}\) *[0-9]{3,4}[ -]*[0-9]{3,5}",
+        r"\([0-9]{2,3}\) {0,2}[0-9]{3,4}(?:-| {0,2})[0-9]{3,5}",
         rf"{_D}{{1,4}}(?:-| +){_D}{{1,4}}(?:\\?/|{_SLASH}){_D}{{1,4}}",
         r"[A-Za-z0-9]+(?:-[A-Za-z]+){0,2}"
         r"(?:\\?/[A-Za-z0-9]+(?:-[A-Za-z]+){0,2}){1,2}",
