@@ -41,13 +41,23 @@ class EventFiles:
                 there are none.
         """
         end = time.monotonic() + self._seconds
-        reasons = {}
+        reasons, errors, sentences = {}, {}, []
         with self._lock:
-            for path in _event_files(folder):
+            for path in [
+                os.path.join(run, name)
+                for run, names in run_folders(folder, errors)
+                for name in names
+            ]:
                 try:
                     place = self._damaged.get(path) or self._check(path, end)
                 except FileNotFoundError:
                     # The run was removed a moment ago.
+                    continue
+                except IsADirectoryError:
+                    reasons[path] = (
+                        "is a folder, at which one of TensorBoard's loaders "
+                        "stops. Rename it."
+                    )
                     continue
                 except OSError as error:
                     reasons[path] = f"cannot be read: {error.strerror}."
@@ -57,7 +67,12 @@ class EventFiles:
                         f"is not as it was written from byte {place} on. "
                         "Values from there on are missing, or wrong."
                     )
-        sentences = []
+        for path, error in errors.items():
+            name = os.path.relpath(path, folder)
+            sentences.append(
+                f"Folder {name!r:.120} cannot be read: {error.strerror}. Runs "
+                "in it are missing."
+            )
         for path, reason in sorted(reasons.items()):
             run, name = os.path.split(os.path.relpath(path, folder))
             sentences.append(
@@ -66,7 +81,7 @@ class EventFiles:
             )
         if len(sentences) > _MOST:
             more = len(sentences) - _MOST
-            sentences[_MOST:] = [f"So are {more} more event files."]
+            sentences[_MOST:] = [f"So are {more} more event files or folders."]
         return sentences
 
     def _check(self, path, end):
@@ -103,15 +118,38 @@ def _record_length(file, rest):
     return whole
 
 
-def _event_files(folder):
-    """Paths of event files below a folder, as TensorBoard finds them."""
-    known = set()
-    for path, folders, names in os.walk(folder, followlinks=True):
-        if (real := os.path.realpath(path)) in known:
-            folders.clear()
-            continue
-        known.add(real)
-        for name in sorted(names):
-            # What a Mac keeps beside a file in archives is no event file.
-            if "tfevents" in name and not name.startswith("._"):
-                yield os.path.join(path, name)
+def run_folders(folder: str, errors: dict | None = None, above: tuple = ()):
+    """Walks a log, through links too, but never in a circle.
+
+    Args:
+        errors: Dict that gets the error of each folder that cannot be read.
+        above: Tuple of the real paths of the folders above.
+
+    Yields:
+        Pairs of the path of a folder, and names of the event files in it. What
+        TensorBoard takes for one may be a folder.
+    """
+    real = os.path.realpath(folder)
+    if real in above:
+        return
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        if errors is not None:
+            errors[folder] = error
+        return
+    folders = [n for n in names if os.path.isdir(os.path.join(folder, n))]
+    events = [*filter(_is_events, names)]
+    if {*events} - {*folders}:
+        yield folder, events
+    for name in folders:
+        below = os.path.join(folder, name)
+        yield from run_folders(below, errors, (*above, real))
+
+
+def _is_events(name):
+    """Not the hidden files of macOS and rsync, nor the profiler's marks."""
+    hidden = name.startswith(".") or name.endswith(".profile-empty")
+    return "tfevents" in name and not hidden

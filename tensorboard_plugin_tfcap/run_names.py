@@ -1,5 +1,6 @@
 """Groups of runs of scalars: by HParams, or by their names."""
 
+import posixpath
 import re
 from dataclasses import dataclass
 from dataclasses import field
@@ -115,15 +116,17 @@ def grouped_scalars(scalars) -> dict:
     found = {}
     for run, tags in scalars.items():
         tag, *others = tags
-        place = f"/{run}"
-        for name in (f"/{tag}/", f"/{tag.replace('/', '_')}_"):
+        tag, place = tag.lstrip("/"), f"/{run}"
+        path, flat = posixpath.normpath(tag), tag.replace("/", "_")
+        # Of a leading slash, torch leaves a `_` in the run's name.
+        for name in (f"/{path}/", f"/{flat}_", f"/_{flat}_"):
             # Each character is one still, so that both are cut alike.
             start = _cleaned(place).rfind(_cleaned(name))
             end = start + len(name)
             if others or start < 0:
                 continue
             # What torch joins by `_` was a tag with slashes.
-            given = tag if "/" in tag else place[start + 1 : end - 1]
+            given = path if "/" in path else place[: end - 1][-len(path) :]
             found[run] = place[1:start] or ".", f"{given}/{place[end:]}"
     return found
 

@@ -11,6 +11,7 @@ from tensorboard_plugin_tfcap.asked import check_asked
 from tensorboard_plugin_tfcap.asked import why_empty
 from tensorboard_plugin_tfcap.dataset import presented
 from tensorboard_plugin_tfcap.drawing.drawing import draw
+from tensorboard_plugin_tfcap.event_files import run_folders
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import Log
@@ -132,7 +133,10 @@ def read_log(logdir) -> Log:
     multiplexer = plugin_event_multiplexer.EventMultiplexer(
         tensor_size_guidance=kept, size_guidance={**guidance, "scalars": 0}
     )
-    multiplexer.AddRunsFromDirectory(path)
+    for folder, _ in run_folders(path):
+        # The slash tells a folder whose name is like that of an event file.
+        name = os.path.relpath(folder, path)
+        multiplexer.AddRun(os.path.join(folder, ""), name)
     multiplexer.Reload()
     provider = data_provider.MultiplexerDataProvider(multiplexer, path)
     return Log(provider, RequestContext(), "", kept)

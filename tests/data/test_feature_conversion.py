@@ -1,6 +1,8 @@
 """Features that other projects wrote, in the layouts in which they did."""
 
 import base64
+import codecs
+import gzip
 import json
 import pathlib
 import re
@@ -146,6 +148,19 @@ LAYOUTS = {
         hdf5({"image_id": IDS, "features": FIXED, "boxes": FIXED[..., :4]}),
         FIXED,
     ),
+    "visdial starter, ids in a column": (
+        hdf5({"image_id": np.array(IDS)[:, None], "features": FIXED}),
+        FIXED,
+    ),
+    "npz, ids as fractions": (
+        npz({"ids": np.array(IDS, ">f8"), "features": FIXED.astype(">f8")}),
+        FIXED,
+    ),
+    "npz, keys": (npz({"keys": NAMES, "embeddings": FIXED}), FIXED),
+    "npz, paths": (
+        npz({"image_paths": [f"/a/{n}" for n in NAMES], "clip": FIXED}),
+        FIXED,
+    ),
     "visdial starter, names": (
         hdf5({"image_id": [n.encode() for n in NAMES], "features": FIXED}),
         FIXED,
@@ -273,6 +288,10 @@ LAYOUTS = {
         lambda folder: with_header(tsv(bottom_up, end="\n")(folder)),
         REGIONS,
     ),
+    "bottom-up, byte order mark": (
+        lambda folder: with_mark(tsv(bottom_up)(folder)),
+        REGIONS,
+    ),
     "bottom-up, blank lines": (tsv(bottom_up, end="\n\n"), REGIONS),
     "lxmert": (tsv(lxmert), REGIONS),
     "oscar": (
@@ -281,6 +300,11 @@ LAYOUTS = {
     ),
     "vinvl": (tsv(vinvl), REGIONS),
 }
+
+
+def with_mark(path):
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    return path
 
 
 def with_header(path):
@@ -376,6 +400,24 @@ def test_images_of_captions_are_found_by_their_names(tmp_path):
     (source / "cocobu" / "car.npy").unlink()
     with pytest.raises(ValueError, match=r"lacks 1 of 3 \(2\) and has such"):
         convert_features(source, tmp_path / "b.h5", load_captions(path, "all"))
+
+
+def test_an_archive_is_read_from_its_start_once(tmp_path, monkeypatch):
+    source = npz({"ids": IDS, "features": FIXED})(tmp_path)
+    captions = CaptionSplit(IDS[::-1], [["a cat"]] * 3, [""] * 3, [""] * 3)
+    opened, places = zipfile.ZipFile.open, []
+
+    def watched(*arguments):
+        file = opened(*arguments)
+        seek = file.seek
+        file.seek = lambda place: (places.append(place), seek(place))
+        return file
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", watched)
+    out = tmp_path / "features.h5"
+    convert_features(source, out, captions, progress=False)
+    assert len(places) > 2 and places == sorted(places)
+    np.testing.assert_array_equal(load_features(out, IDS), FIXED)
 
 
 def test_a_conversion_that_was_stopped_goes_on(tmp_path, monkeypatch):
@@ -485,6 +527,12 @@ def archived(folder):
     return pathlib.Path(name)
 
 
+def packed(path):
+    source = path.with_name("a.tsv.gz")
+    source.write_bytes(gzip.compress(path.read_bytes()))
+    return source
+
+
 def cut(path):
     path.write_bytes(path.read_bytes()[:-40])
     return path
@@ -513,6 +561,10 @@ WRONG = {
         "layout that is known",
     ),
     "archive": (archived, "in.zip.*with no array.*Unpack archives first"),
+    "compressed": (
+        lambda folder: packed(tsv(bottom_up)(folder)),
+        "a.tsv.gz.*bytes that begin with .*Unpack archives first",
+    ),
     "by columns": (
         npz({"ids": IDS, "features": np.asfortranarray(FIXED)}),
         "in.npz.*stored by columns. Save it again as `numpy.ascontig",

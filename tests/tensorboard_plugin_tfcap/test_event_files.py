@@ -1,5 +1,6 @@
 """Damaged event files: each run is named, and every mean counts its seeds."""
 
+import errno
 import os
 import struct
 
@@ -96,17 +97,59 @@ def test_a_folder_in_a_circle_and_what_cannot_be_read(tmp_path):
     assert EventFiles().damage("") == EventFiles().damage("gs://a/b") == []
 
 
-def test_what_a_mac_keeps_beside_an_event_file_is_no_damage(tmp_path, capsys):
-    path = write_run(tmp_path / "logs", 0, 0.1)
-    beside = path.parent / f"._{path.name}", tmp_path / "logs" / "__MACOSX"
-    beside[1].mkdir()
-    for other in beside[0], beside[1] / f"._{path.name}":
-        other.write_bytes(b"\0\5\x16\7" + bytes(200))
-    assert EventFiles().damage(str(tmp_path)) == []
-    out = tmp_path / "a.html"
-    assert main([str(tmp_path / "logs"), "-o", str(out)]) == 0
-    assert "damaged" not in capsys.readouterr().err
-    assert "51.0" in out.read_text()
+def apple_double(path):
+    path.with_name(f"._{path.name}").write_bytes(b"\0\5\x16\7" * 99)
+
+
+def mark_of_the_profiler(path):
+    path.with_name(f"{path.name}.profile-empty").write_bytes(bytes(99))
+
+
+def half_copied(path):
+    path.with_name(f".{path.name}.aB3dE9").write_bytes(bytes(99))
+
+
+def in_a_folder_named_so(path):
+    path.parent.rename(path.parent.with_name("tfevents,seed=2,lambda=0.2"))
+
+
+def circle(path):
+    os.symlink(path.parents[1], path.parents[1] / "again")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(apple_double, mark_of_the_profiler, half_copied),
+        *(in_a_folder_named_so, circle),
+    ],
+)
+def test_what_is_no_event_file_is_neither_damage_nor_a_run(tmp_path, change):
+    change(write_logs(tmp_path)[-1])
+    found = show_tradeoff(tmp_path)
+    assert found.shown.notices == []
+    assert {row["seeds"] for row in found.shown.view["rows"]} == {3}
+
+
+def test_a_folder_beside_event_files_and_one_that_nobody_may_read(
+    tmp_path, monkeypatch
+):
+    paths = write_logs(tmp_path)
+    (paths[4].parent / "events.out.tfevents.0").mkdir()
+    listdir = os.listdir
+
+    def refused(folder):
+        if folder == str(paths[5].parent):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return listdir(folder)
+
+    monkeypatch.setattr(os, "listdir", refused)
+    found = show_tradeoff(tmp_path)
+    folder, run = found.shown.notices
+    assert folder.startswith("Folder 'seed=2,lambda=0.2' cannot be read: Perm")
+    assert run.startswith(SAID) and "events.out.tfevents.0 is a folder" in run
+    rows = found.shown.view["rows"]
+    assert [row["seeds"] for row in rows] == [3, 1]
 
 
 @pytest.fixture(params=["points", "scalars"])

@@ -179,6 +179,10 @@ def test_a_pattern_takes_no_runs_for_parts_of_one():
         ("a/Loss_val_train", "Loss/val", ("a", "Loss/val/train")),
         ("a/Loss x_train", "Loss_x", ("a", "Loss x/train")),
         ("a/r@10_val", "r_10", ("a", "r@10/val")),
+        ("a/_Loss_train", "Loss", ("a", "Loss/train")),
+        ("a/_Loss_train", "/Loss", ("a", "Loss/train")),
+        ("a/_r@10_val_train", "r_10/val", ("a", "r_10/val/train")),
+        ("a/x__y_train", "x//y", ("a", "x/y/train")),
         # tensorboardX
         ("a/Loss/train", "Loss", ("a", "Loss/train")),
         ("Loss/train", "Loss", (".", "Loss/train")),
@@ -187,6 +191,8 @@ def test_a_pattern_takes_no_runs_for_parts_of_one():
         ("loss/a/loss/val", "loss", ("loss/a", "loss/val")),
         ("a/eval/r/eval/r", "eval/r", ("a", "eval/r/eval/r")),
         ("a/Mean / x (s)/b", "Mean_/_x__s_", ("a", "Mean_/_x__s_/b")),
+        ("a/Loss/val/train", "Loss//val", ("a", "Loss/val/train")),
+        ("a/r@10/train", "r_10/", ("a", "r@10/train")),
         # Runs of their own.
         ("a/train", "Loss", None),
         ("a/Loss", "Loss", None),

@@ -112,14 +112,21 @@ def convert_features(
                 f"of {size:,} features",
                 flush=True,
             )
+        places = {entry: place for place, entry in enumerate(entries)}
         with writer:
-            _write(writer, [*known.values()], axis, bar, skip_unreadable)
+            _write(
+                writer, [*known.values()], places, axis, bar, skip_unreadable
+            )
 
 
-def _write(writer, entries, axis, bar, skip_unreadable):
-    """Writes what is not done yet, an image at a time."""
+def _write(writer, entries, order, axis, bar, skip_unreadable):
+    """Writes what is not done yet, an image at a time, as the source has them.
+
+    In another order, each step back in an archive reads it from its start.
+    """
     skipped = {} if skip_unreadable else None
-    for row in writer.remaining.tolist():
+    rows = writer.remaining.tolist()
+    for row in sorted(rows, key=lambda row: order[entries[row]]):
         try:
             values = _rows(entries[row], axis)
         except ValueError as error:

@@ -5,6 +5,7 @@ list of them; or an array for each image, under its id.
 """
 
 import functools
+import math
 import os
 import re
 import zipfile
@@ -16,6 +17,7 @@ import numpy as np
 from tfcap.data.entry_problems import listed
 from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.image_names import image_key
+from tfcap.data.image_names import whole_number
 from tfcap.io.array_file import array_header
 from tfcap.io.array_file import check_archive
 
@@ -36,7 +38,7 @@ _PART = re.compile(
 _SPLIT = re.compile(r"(.*)_(train|val|test)\w*")
 #: Names of ids of images.
 _IDS = re.compile(
-    r"(((image|img)_?)?ids?|(image|img|file)_?names?)(_(train|val|test)\w*)?"
+    r"((image|img|file)_?)?(ids?|keys?|names?|paths?)(_(train|val|test)\w*)?"
 )
 #: Bytes of an HDF5 file's chunks in memory.
 _CHUNKS = 1 << 26
@@ -128,10 +130,10 @@ def of_npz(path: str, array: str | None, lists, alone: bool) -> list:
         return streams[name](row)
 
     several = any(
-        shape[:1] == shapes[ids][0]
+        shape[:1] == shapes[ids][0][:1]
         for ids in _own_ids(shapes)
         for shape, kind in shapes.values()
-        if kind.kind == "f" and len(shape) > 1
+        if kind.kind == "f" and math.prod(shape[1:]) > 1
     )
     if alone or lists is not None or several:
         return _of_arrays(path, shapes, read, array, lists)
@@ -277,8 +279,9 @@ def _own_ids(about):
     return [
         name
         for name, (shape, kind) in about.items()
-        if len(shape or ()) == 1
-        and kind.kind in "iuSUO"
+        if shape
+        and math.prod(shape) == shape[0]
+        and kind.kind in "iufSUO"
         and _IDS.fullmatch(_last(name))
     ]
 
@@ -307,8 +310,8 @@ def _row_ids(path, about, name, count, read, lists):
 def keys_of(values) -> list:
     """Ids of an array, as integers or text."""
     return [
-        key.decode("utf-8") if isinstance(key, bytes) else key
-        for key in np.asarray(values).tolist()
+        key.decode("utf-8") if isinstance(key, bytes) else whole_number(key)
+        for key in np.asarray(values).reshape(-1).tolist()
     ]
 
 

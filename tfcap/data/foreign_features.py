@@ -136,7 +136,7 @@ def _entries(path, array, lists, tell, alone):
         if h5py.is_hdf5(path):
             return of_hdf5(path, array, lists, tell)
         _refuse_kind(path, head)
-        if b"\t" in head:
+        if b"\t" in head and b"\0" not in head:
             return of_tsv(path, tell)
     except FileNotFoundError:
         raise
@@ -176,7 +176,7 @@ def _id_lists(path):
                 f"{wanted}. Received: {path!r} ({error}). Save the ids as "
                 "integers or text."
             ) from error
-        return {"": keys_of(values.reshape(-1))}
+        return {"": keys_of(values)}
     if not re.search(r"\.json(\.gz)?$", path):
         return {"": read_image_ids(path)}
     content = read_json(path)

@@ -101,7 +101,7 @@ def _line(fields):
         number of regions and the features; the features of a region; a
         problem, or `""`; and the number of regions.
     """
-    key = fields[0].decode("utf-8", "replace")
+    key = fields[0].decode("utf-8-sig", "replace")
     longest = max(map(len, fields))
     text = max(i for i, field in enumerate(fields) if len(field) == longest)
     # Boxes may lie between them.

@@ -62,10 +62,10 @@ def caption_tokenize(text: str) -> list[str]:
 
     Of single odd words (elisions, measures, entities, smiles, other scripts)
     one in 200 is split differently, of odd words glued together by signs one in
-    40: two typographic quotes side by side, which are a word in Java; mail and
-    web addresses with quotes in them; abbreviations after a slash, or with one
-    letter glued behind their full stop (`Oct.a`, `etc.-a`); the decimal sign of
-    Arabic; soft hyphens in numbers; `S&P-500` and `S&Ls`.
+    40: low quotes beside others; mail and web addresses with quotes in them;
+    abbreviations after a slash, or with one letter glued behind their full stop
+    (`Oct.a`, `etc.-a`); names of files with a number and two full stops; the
+    decimal sign of Arabic; soft hyphens in numbers; `S&P-500` and `S&Ls`.
 
     Args:
         text: String, in any script.
