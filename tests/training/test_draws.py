@@ -103,6 +103,10 @@ EXACT = {
         x + keras.random.normal((), seed=m.seeds)
     ),
     "Keras": lambda m, x: x + keras.random.normal(()),
+    "eager operations": lambda m, x: (
+        x + in_python(lambda: tf.random.normal([]))
+    ),
+    "the generator of NumPy": lambda m, x: x + in_python(np.random.normal),
     "the global generator": lambda m, x: (
         x + tf.random.get_global_generator().normal([])
     ),
@@ -113,6 +117,10 @@ EXACT = {
         )
     ),
 }
+
+
+def in_python(draw):
+    return tf.py_function(lambda: np.float32(draw()), [], tf.float32)
 
 
 def uniform():

@@ -730,6 +730,11 @@ SHUFFLED = {
     "Keras shuffles arrays": lambda: dict(x=np.ones((4, 3)), y=np.ones(4)),
     "a Python iterable": lambda: dict(x=(row for row in [ROW] * 3)),
     "`deterministic` is off": lambda: dict(x=rows().with_options(unordered())),
+    "`deterministic` is off\\. Rows": lambda: dict(
+        x=rows().map(
+            lambda *row: row, num_parallel_calls=2, deterministic=False
+        )
+    ),
     "`map\\(num_parallel_calls=...\\)` draws": lambda: dict(
         x=rows().map(
             lambda x, y: (x + tf.random.normal(x.shape), y),

@@ -28,6 +28,7 @@ import tensorflow as tf
 from tfcap.training.draws import calls_python
 from tfcap.training.draws import changes_others
 from tfcap.training.draws import drawing
+from tfcap.training.draws import operations
 from tfcap.training.draws import python_state
 from tfcap.training.model_state import lacks_variables
 from tfcap.training.random_state import set_random_arrays
@@ -250,7 +251,7 @@ class DataOrder:
                 "`tfcap.data.DatasetBatches`.",
             )
         for node in self._nodes:
-            if node.options().deterministic is False:
+            if node.options().deterministic is False or _is_unordered(node):
                 yield "`deterministic` is off", "Leave it on."
                 return
             for graph in _graphs(node):
@@ -303,6 +304,14 @@ def _unseeded():
 def _graphs(node):
     """The graphs of the functions of a data set."""
     return [wrapped.function.graph for wrapped in node._functions()]
+
+
+def _is_unordered(node):
+    """Check whether `map()` or `batch()` was told `deterministic=False`."""
+    inside = (n for graph in _graphs(node) for n in operations(graph))
+    return getattr(node, "_deterministic", None) == "false" or any(
+        n.attr["deterministic"].s == b"false" for n in inside
+    )
 
 
 def _draws(graph, parallel):

@@ -41,7 +41,7 @@ def drawing(graph: tf.Graph) -> dict[str, Any]:
         whether each one of it has a seed.
     """
     found = {}
-    for node in _operations(graph):
+    for node in operations(graph):
         if "seed2" in node.attr and not node.op.startswith(_OTHERS):
             seeded = bool(node.attr["seed"].i or node.attr["seed2"].i)
             found[node.op] = seeded and found.get(node.op, True)
@@ -50,10 +50,11 @@ def drawing(graph: tf.Graph) -> dict[str, Any]:
 
 def calls_python(graph: tf.Graph) -> bool:
     """Check whether a graph calls functions of Python, which may draw."""
-    return any("PyFunc" in node.op for node in _operations(graph))
+    return any("PyFunc" in node.op for node in operations(graph))
 
 
-def _operations(graph):
+def operations(graph: tf.Graph):
+    """Nodes of a graph, those of functions that it calls included."""
     graph = graph.as_graph_def()
     yield from graph.node
     for function in graph.library.function:

@@ -2,8 +2,9 @@
 
 Layers of Keras hold their own `SeedGenerator`s, which are variables of a
 model. What draws without one draws from Python, NumPy or Keras' global one, or
-from `tf.random.get_global_generator()`. `tf.random.normal()` and its kind have
-no state to save: see `tfcap.training.draws`.
+from `tf.random.get_global_generator()`. `tf.random.normal()` and its kind draw
+a seed from a generator of the process where they run eagerly; in a graph they
+have no state to save: see `tfcap.training.draws`.
 """
 
 import random
@@ -12,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 from keras.src.backend.common.global_state import get_global_attribute
 from keras.src.random.seed_generator import global_seed_generator
+from tensorflow.python.eager import context
 from tensorflow.python.ops import stateful_random_ops
 
 from tfcap.training.workers import from_chief
@@ -44,22 +46,29 @@ def _of_tensorflow():
     return None if of_replicas else found
 
 
+def _eager():
+    """Generator of the seeds of eager operations; `None` without a seed."""
+    return getattr(context.context(), "_rng", None)
+
+
 def random_arrays():
     """The state of the global generators.
 
     Returns:
-        Dict of arrays by name: `words`, uint32 of shape `(2, 625)`, of Python
-        and NumPy, `normals`, float64 of shape `(2,)`, the normal deviates that
-        they hold back, NaN for none, and `keras`, uint32 of shape `(2,)`, and
-        `tensorflow`, int64 of shape `(3,)`, or, where nothing has drawn from
-        one of these, `(0,)`.
+        Dict of arrays by name: `words`, uint32 of shape `(3, 625)`, of Python,
+        NumPy and, if `tf.random.set_seed()` was called (otherwise `(2, 625)`),
+        TensorFlow's eager operations, `normals`, float64 of shape `(2,)`, the
+        normal deviates that the first two hold back, NaN for none, and
+        `keras`, uint32 of shape `(2,)`, and `tensorflow`, int64 of shape
+        `(3,)`, or, where nothing has drawn from one of these, `(0,)`.
     """
     _, words, normal = random.getstate()
     _, keys, place, held, deviate = np.random.get_state()
     generator = get_global_attribute("global_seed_generator")
-    other = _of_tensorflow()
+    other, eager = _of_tensorflow(), _eager()
+    more = [] if eager is None else [eager.getstate()[1]]
     return {
-        "words": np.array([words, [*keys, place]], np.uint32),
+        "words": np.array([words, [*keys, place], *more], np.uint32),
         "normals": np.array(
             [np.nan if normal is None else normal, deviate if held else np.nan]
         ),
@@ -81,9 +90,12 @@ def set_random_arrays(arrays: dict, host: bool = True):
         tf.random.get_global_generator().reset(state)
     if not host:
         return
-    (python, numpy), (normal, deviate) = arrays["words"], arrays["normals"]
+    python, numpy, *more = arrays["words"]
+    normal, deviate = arrays["normals"]
     normal = None if np.isnan(normal) else float(normal)
     random.setstate((3, tuple(map(int, python)), normal))
+    if more and (eager := _eager()) is not None:
+        eager.setstate((3, tuple(map(int, more[0])), None))
     held = not np.isnan(deviate)
     state = numpy[:_WORDS], int(numpy[_WORDS]), int(held)
     np.random.set_state(("MT19937", *state, float(deviate) if held else 0.0))
@@ -99,7 +111,8 @@ def check_random_arrays(arrays: dict):
     drawn = layouts.pop("keras", None)
     # Older checkpoints do not know it.
     other = layouts.pop("tensorflow", ((0,), "i"))
-    wanted = {"words": ((2, _PLACED), "u"), "normals": ((2,), "f")}
+    rows = 3 if len(arrays.get("words", ())) == 3 else 2
+    wanted = {"words": ((rows, _PLACED), "u"), "normals": ((2,), "f")}
     fits = layouts == wanted and drawn in (((0,), "u"), ((2,), "u"))
     fits = fits and other in (((0,), "i"), ((3,), "i"))
     if not fits or (arrays["words"][:, _WORDS] > _WORDS).any():

@@ -73,9 +73,9 @@ class Resume(keras.callbacks.Callback):
     with begin, and of its steps those that are left. It is called as the last
     of the callbacks, wherever it stands among them.
 
-    The state of `tf.random.normal()` and its kind, and of generators outside
-    the model, is not saved: where a step, unless it runs eagerly, draws from
-    these, it warns before the first one. Keras' layers go on exactly.
+    The state of `tf.random.normal()` and its kind in a graph, and of generators
+    outside the model, is not saved: where the graph of a step draws from these,
+    it warns before the first one. Keras' layers go on exactly.
 
     Weights that are frozen in a pretrained network, one whose attribute
     `pretrained` is true as that of `CausalLMSpeaker` and `CLIPListener`, are
