@@ -44,8 +44,9 @@ class WordChannel(keras.layers.Layer):
     counts alike in a `tf.function` of one batch, whose loops and branches are
     part of the step. Where several batches share a function by `tf.range()`,
     make the step a `tf.function` of its own. Eagerly, and on JAX, every
-    outermost call of a layer, and every decode, is a step; what else is one
-    step, assign before each: `channel.step.assign(optimizer.iterations)`.
+    outermost call of a layer, every decode, and every call that `keras.remat`
+    computes again is a step; what else is one step, assign before each:
+    `channel.step.assign(optimizer.iterations)`.
 
     To write a channel, override `emit()`; if it may pass anything but one-hot
     vectors forward, `discrete`; if it passes no gradient back,
