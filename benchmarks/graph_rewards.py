@@ -131,7 +131,7 @@ def captions_of_words():
 
 def arrays_of_ids(samples, targets, vocabulary):
     """Samples `(B, S, T)`, their mask, and references `(B, R, T)`."""
-    from tfcap.ops import sequence_mask
+    from tfcap._ops import sequence_mask
 
     tokens = padded(samples, (BATCH, SAMPLES, 16))
     # Captions of COCO are five to an image, of which one is scored.

@@ -75,8 +75,8 @@ def step(name, sizes, batch, reward, dtype="float32"):
     bias = speaker.head.bias.numpy()
     bias[speaker.eos] = -1e4
     speaker.head.bias.assign(bias)
-    players = {"listener": listener} if name in ("ST-Gumbel", "PSST") else {}
+    learners = {"listener": listener} if name in ("ST-Gumbel", "PSST") else {}
     objective = objectives(sizes, reward, listener)[name]()
-    model = ObjectiveModel(objective, speaker, players)
+    model = ObjectiveModel(objective, speaker, learners)
     model.compile(keras.optimizers.Adam(1e-7))
     return lambda: model.train_on_batch(batch)

@@ -13,8 +13,8 @@ from paired import Row
 from paired import main
 
 ROOMS = (
-    *("curves", "data", "decoding", "io", "layers", "losses", "methods"),
-    *("metrics", "models", "objectives", "ops", "rewards", "text", "training"),
+    *("curves", "data", "decoding", "layers", "losses", "methods"),
+    *("metrics", "models", "objectives", "rewards", "text", "training"),
 )
 IMPORTS = {
     "keras": "import keras",

@@ -25,7 +25,7 @@ from reproduce.example import run_example
 from reproduce.experiment import Experiment
 from reproduce.point_log import log_point
 from reproduce.psst.paper import PSST
-from tfcap.io import command
+from tfcap._io import command
 
 SHOWN = {
     "cider_d": "CIDEr-D",

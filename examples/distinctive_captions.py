@@ -28,7 +28,7 @@ from reproduce.example import run_example
 from reproduce.paper_sweep import paper_sweep
 from reproduce.point_log import kept_report
 from reproduce.wtf_rl.paper import WTF_RL
-from tfcap.io import command
+from tfcap._io import command
 
 
 def parse(argv):

@@ -26,7 +26,7 @@ from reproduce.paper_sweep import paper_sweep
 from reproduce.sle.paper import SLE
 from reproduce.sle.paper import kept_several
 from reproduce.sle.several_page import write_several_page
-from tfcap.io import command
+from tfcap._io import command
 
 
 def parse(argv):

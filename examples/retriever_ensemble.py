@@ -35,7 +35,7 @@ from reproduce.strangers import STRANGER_SETTINGS
 from reproduce.strangers import StrangerPanel
 from reproduce.strangers import Strangers
 from reproduce.strangers.learned_data import learned_data
-from tfcap.io import command
+from tfcap._io import command
 
 SHOWN = {
     "cider_d": "CIDEr-D",

@@ -25,7 +25,7 @@ from reproduce.psst.paper import PSST
 from reproduce.psst_figures import curve_tables
 from reproduce.psst_figures import write_curve_figure
 from reproduce.sweep_options import list_of
-from tfcap.io import command
+from tfcap._io import command
 
 METHODS = "psst_multinomial,st_multinomial,reinforce_joint,luo2018"
 

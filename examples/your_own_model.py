@@ -78,8 +78,8 @@ def main(arguments=None):
     for network in (speaker, listener, fixed):
         network(test)
 
-    def fit(name, model, rate, players=(), loss=None):
-        adams = {player: keras.optimizers.Adam(rate) for player in players}
+    def fit(name, model, rate, learners=(), loss=None):
+        adams = {learner: keras.optimizers.Adam(rate) for learner in learners}
         model.compile(adams or keras.optimizers.Adam(rate), loss=loss)
         points = TradeoffWriter(f"{out}/{name}/points", name)
         how = {"names": SCORES, "other_listeners": {"fixed": fixed}}
@@ -106,11 +106,11 @@ def main(arguments=None):
         "sll_sle": ((speaker, cider), how, ("speaker",)),
         "wtf_rl": ((speaker, fixed), wtf_rl, ("speaker",)),
     }
-    for name, (parts, numbers, players) in trained.items():
+    for name, (parts, numbers, learners) in trained.items():
         speaker.set_weights(learned[0])
         listener.set_weights(learned[1])
         model = getattr(tfcap.methods, name)(*parts, **numbers)
-        results[name] = fit(name, model, 1e-3, players)
+        results[name] = fit(name, model, 1e-3, learners)
     for name, result in results.items():
         print(name, *(f"{score} {result[score]:.3g}" for score in SCORES))
     return results

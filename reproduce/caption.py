@@ -31,11 +31,11 @@ from reproduce.saved_networks import AS_THEY_ARE
 from reproduce.saved_networks import check_preparation
 from reproduce.saved_networks import load_named
 from reproduce.saved_networks import reason_of
+from tfcap._io import can_write
+from tfcap._io import command
+from tfcap._io import whole_file
 from tfcap.data import read_image_ids
 from tfcap.decoding import Speaker
-from tfcap.io import can_write
-from tfcap.io import command
-from tfcap.io import whole_file
 from tfcap.text import Vocabulary
 
 #: Options of pictures, which features have no need of.

@@ -7,12 +7,12 @@ import threading
 import time
 import uuid
 
-from tfcap.io import has_ended
-from tfcap.io import is_there
-from tfcap.io import make_folder
-from tfcap.io import named
-from tfcap.io import this_machine
-from tfcap.io import tried_again
+from tfcap._io import has_ended
+from tfcap._io import is_there
+from tfcap._io import make_folder
+from tfcap._io import named
+from tfcap._io import this_machine
+from tfcap._io import tried_again
 
 try:
     import fcntl

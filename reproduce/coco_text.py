@@ -25,10 +25,10 @@ import time
 import numpy as np
 
 from reproduce.latent_semantics import LatentSemantics
+from tfcap._io import command
+from tfcap._io import make_folder
+from tfcap._io import write_whole
 from tfcap.data import FeatureWriter
-from tfcap.io import command
-from tfcap.io import make_folder
-from tfcap.io import write_whole
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import coco_captions
 from tfcap.text import evaluate_captions

@@ -9,8 +9,8 @@ from reproduce.own_data import adapted
 from reproduce.processes import renew_process
 from reproduce.processes import run_processes
 from reproduce.sweep_options import sweep_parser
-from tfcap.io import command
-from tfcap.io import make_folder
+from tfcap._io import command
+from tfcap._io import make_folder
 
 #: Papers by their names on the command line, and the module of each.
 PAPERS = {

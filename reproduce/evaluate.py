@@ -33,6 +33,7 @@ from reproduce.saved_networks import AS_THEY_ARE
 from reproduce.saved_networks import check_preparation
 from reproduce.saved_networks import load_named
 from reproduce.saved_networks import reason_of
+from tfcap._io import command
 from tfcap.data import CaptionBatches
 from tfcap.data import EncodedCaptions
 from tfcap.data import load_captions
@@ -41,7 +42,6 @@ from tfcap.data import pool_positions
 from tfcap.data import read_image_ids
 from tfcap.data import standardize_features
 from tfcap.decoding import Speaker
-from tfcap.io import command
 from tfcap.text import METRICS
 from tfcap.text import Vocabulary
 from tfcap.training import Evaluator

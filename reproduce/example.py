@@ -12,7 +12,7 @@ from reproduce.own_data import MIN_COUNT_HELP
 from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
 from reproduce.own_data import epochs_help
-from tfcap.io import make_folder
+from tfcap._io import make_folder
 from tfcap.launch import launch_script
 from tfcap.training import is_chief
 from tfcap.training import open_strategy

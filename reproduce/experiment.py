@@ -35,7 +35,7 @@ from tfcap.text import TrainingCaptions
 from tfcap.training import EvaluationCallback
 from tfcap.training import Evaluator
 from tfcap.training import FallingScoreWarning
-from tfcap.training import Game
+from tfcap.training import JointTraining
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 
@@ -267,8 +267,8 @@ class Experiment(Study):
     def compiled(self, training):
         """The model of a training, ready to be fitted."""
         model, rates = training.model, training.rates
-        if isinstance(model, Game):
-            model.compile({k: self.optimizer(rates[k]) for k in model.players})
+        if isinstance(model, JointTraining):
+            model.compile({k: self.optimizer(rates[k]) for k in model.learners})
         else:
             model.compile(self.optimizer(rates["speaker"]))
         return model

@@ -5,13 +5,13 @@ import re
 
 import numpy as np
 
+from tfcap._io import is_there
 from tfcap.data import image_files
 from tfcap.data import keras_cv_backbone
 from tfcap.data import keras_hub_backbone
 from tfcap.data import load_features
 from tfcap.data import read_image
 from tfcap.data import vgg19_backbone
-from tfcap.io import is_there
 
 #: Backbones by the name that `--backbone NAME:WEIGHTS` gives them.
 BACKBONES = ("vgg19", "keras_hub", "keras_cv")

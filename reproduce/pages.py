@@ -24,8 +24,8 @@ from reproduce.evidence.records import estimators_record
 from reproduce.evidence.register import load_pages
 from reproduce.tables import tables_of
 from reproduce.visdial.summary import filled_page as visdial_page
-from tfcap.io import command
-from tfcap.io import whole_file
+from tfcap._io import command
+from tfcap._io import whole_file
 
 ROOT = pathlib.Path(__file__).parents[1]
 #: Pages of no paper, by their names.

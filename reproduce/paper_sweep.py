@@ -15,7 +15,7 @@ from reproduce.scores import score_of
 from reproduce.sweep import Sweep
 from reproduce.sweep_records import PANEL
 from reproduce.sweep_records import SAME_PANEL
-from tfcap.io import is_there
+from tfcap._io import is_there
 from tfcap.training import is_chief
 
 #: The folder of a sweep that TensorBoard reads.

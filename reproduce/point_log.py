@@ -5,7 +5,7 @@ import os
 from reproduce.judged_samples import judged_sample
 from reproduce.psst_figures import method_title
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
-from tfcap.io import is_there
+from tfcap._io import is_there
 from tfcap.training import SpeakerReport
 from tfcap.training import report_samples
 

@@ -7,16 +7,16 @@ import os
 import time
 import warnings
 
-from tfcap.io import check_dense
-from tfcap.io import check_regular
-from tfcap.io import malformed
-from tfcap.io import named
-from tfcap.io import sealed
-from tfcap.io import status
-from tfcap.io import sync_folder
-from tfcap.io import told_if_full
-from tfcap.io import tried_again
-from tfcap.io import unsealed
+from tfcap._io import check_dense
+from tfcap._io import check_regular
+from tfcap._io import malformed
+from tfcap._io import named
+from tfcap._io import sealed
+from tfcap._io import status
+from tfcap._io import sync_folder
+from tfcap._io import told_if_full
+from tfcap._io import tried_again
+from tfcap._io import unsealed
 
 _KEPT = "The records in it are as they were"
 
@@ -26,7 +26,7 @@ def append_record(path, record):
 
     The line is written by one call to the end of the file, where processes do
     not overwrite each other, and is on the disk on return. It holds a
-    checksum, see `tfcap.io.json_file`.
+    checksum, see `tfcap._io.json_file`.
 
     Args:
         path: String or path; the file is made if absent.

@@ -9,14 +9,14 @@ import time
 import keras
 
 from reproduce.claims import Claims
-from tfcap.io import is_there
-from tfcap.io import make_folder
-from tfcap.io import malformed
-from tfcap.io import read_sealed
-from tfcap.io import sealed
-from tfcap.io import sync_folder
-from tfcap.io import tried_again
-from tfcap.io import whole_file
+from tfcap._io import is_there
+from tfcap._io import make_folder
+from tfcap._io import malformed
+from tfcap._io import read_sealed
+from tfcap._io import sealed
+from tfcap._io import sync_folder
+from tfcap._io import tried_again
+from tfcap._io import whole_file
 from tfcap.training import DataWait
 from tfcap.training import ProgressLines
 from tfcap.training import Resume

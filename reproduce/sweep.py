@@ -17,11 +17,11 @@ from reproduce.sweep_grid import settings_name
 from reproduce.sweep_records import flat_record
 from reproduce.sweep_records import merge_records
 from reproduce.sweep_records import plain_result
-from tfcap.io import is_full
-from tfcap.io import make_folder
-from tfcap.io import read_sealed
-from tfcap.io import sealed
-from tfcap.io import whole_file
+from tfcap._io import is_full
+from tfcap._io import make_folder
+from tfcap._io import read_sealed
+from tfcap._io import sealed
+from tfcap._io import whole_file
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import several_workers

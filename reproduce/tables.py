@@ -8,7 +8,7 @@ from reproduce.command import open_paper
 from reproduce.sweep_records import load_records
 from reproduce.visdial.summary import RESULTS
 from reproduce.visdial.summary import tables_of_runs
-from tfcap.io import command
+from tfcap._io import command
 
 #: Forms of a table, by the name of an option.
 FORMS = {

@@ -263,7 +263,7 @@ def default_axes(metrics):
     for role, preferred in _FIRST.items() if not first else ():
         names = [m.name for m in ranked if m.role == role]
         if role == "recall":
-            # What captions say to others comes before a code of two players.
+            # What captions say to others comes before a code of two learners.
             others = [n for n in names if is_other_listener(n)]
             others = [n for n in others if n.endswith("r@10")]
             preferred = (*preferred[:2], *others, *preferred[2:])

@@ -11,6 +11,7 @@ from keras import ops
 import tfcap.layers
 from tests import tiny
 from tests.layers.test_word_vectors import gradients
+from tfcap._ops import token_log_probs
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import MixedPrefix
@@ -35,7 +36,6 @@ from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import StructureLoss
 from tfcap.objectives import TeacherForcing
-from tfcap.ops import token_log_probs
 from tfcap.rewards import Reward
 from tfcap.rewards import Surprisal
 from tfcap.rewards import as_reward

@@ -18,14 +18,12 @@ ROOMS = [
     "curves",
     "data",
     "decoding",
-    "io",
     "layers",
     "losses",
     "methods",
     "metrics",
     "models",
     "objectives",
-    "ops",
     "rewards",
     "text",
     "training",
@@ -45,7 +43,7 @@ BASES = {
     "WordChannel",
 }
 #: Train networks and are not saved themselves.
-SCAFFOLDING = {"Game", "ObjectiveModel"}
+SCAFFOLDING = {"JointTraining", "ObjectiveModel"}
 
 
 def serializable():
@@ -92,8 +90,7 @@ def loaded_by(source):
         "import tfcap; dir(tfcap)",
         "import tfcap.text",
         "import tfcap.curves",
-        "import tfcap.io",
-        "from tfcap import text, curves, io",
+        "from tfcap import text, curves",
         "import tfcap.evaluate, tfcap.launch",
         "import sys; sys.argv = ['-m']; import tfcap; tfcap.text",
     ],

@@ -1,7 +1,7 @@
 """Training captioning and visual dialog models through discrete words.
 
 Rooms are imported when they are first used: `import tfcap` alone loads neither
-TensorFlow nor Keras, and `tfcap.text`, `tfcap.curves` and `tfcap.io` need no
+TensorFlow nor Keras, and `tfcap.text`, `tfcap.curves` and `tfcap._io` need no
 more than NumPy.
 """
 
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from tfcap import curves
     from tfcap import data
     from tfcap import decoding
-    from tfcap import io
     from tfcap import layers
     from tfcap import losses
     from tfcap import methods
     from tfcap import metrics
     from tfcap import models
     from tfcap import objectives
-    from tfcap import ops
     from tfcap import rewards
     from tfcap import text
     from tfcap import training

@@ -14,7 +14,7 @@ import sys
 #: Packages that the extra `[train]` installs.
 _TRAIN = ("keras", "tensorflow", "h5py", "PIL")
 #: Rooms that need none of them.
-_LIGHT = ("curves", "io", "text", "cluster")
+_LIGHT = ("curves", "_io", "text", "cluster")
 #: A class that Keras saves by name.
 _SAVED = re.compile(rb"register_keras_serializable.*\nclass (\w+)")
 

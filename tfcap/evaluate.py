@@ -17,16 +17,16 @@ import json
 import os
 import sys
 
+from tfcap._io import can_write
+from tfcap._io import command
+from tfcap._io import whole_file
+from tfcap._io.json_file import finite
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.coco_instances import load_instances
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
 from tfcap.data.result_files import load_results
 from tfcap.data.result_files import match_results
-from tfcap.io import can_write
-from tfcap.io import command
-from tfcap.io import whole_file
-from tfcap.io.json_file import finite
 from tfcap.text.caption_report import TITLES
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions

@@ -21,6 +21,8 @@ if something is not as it should be.
 import argparse
 import sys
 
+from tfcap._io import can_write
+from tfcap._io import command
 from tfcap.data.backbones import named_backbone
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.entry_problems import listed
@@ -28,8 +30,6 @@ from tfcap.data.extraction import extract_features
 from tfcap.data.feature_conversion import convert_features
 from tfcap.data.photographs import find_images
 from tfcap.data.photographs import image_files
-from tfcap.io import can_write
-from tfcap.io import command
 
 
 @command(ValueError, ImportError)

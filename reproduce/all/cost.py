@@ -7,7 +7,7 @@ import keras
 
 from reproduce.study import read_written
 from reproduce.study import write_json
-from tfcap.io import is_there
+from tfcap._io import is_there
 
 #: The file in the folder of a point.
 COST = "cost.json"
@@ -53,7 +53,7 @@ class CPUSeconds(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         self._last = time.process_time()
-        # Players who take turns have a graph for each.
+        # Learners who take turns have a graph for each.
         self._untraced = getattr(self.model, "period", 1)
 
     def on_train_batch_begin(self, batch, logs=None):

@@ -6,9 +6,9 @@ from tfcap.layers import Categorical
 from tfcap.objectives import RELAX
 from tfcap.objectives import ExpectedRewardBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 
 
 def relax(
@@ -31,7 +31,8 @@ def relax(
             `tfcap.methods.actor_critic()`.
 
     Returns:
-        `tfcap.training.Game` of the players `"speaker"` and `"baseline"`.
+        `tfcap.training.JointTraining` of the learners `"speaker"` and
+        `"baseline"`.
     """
     samples = Sample(
         Categorical(seed=seed),
@@ -48,11 +49,11 @@ def relax(
         baseline_units,
         seed=seed,
     )
-    players = {
-        "speaker": Player(speaker, objective, global_clipnorm),
-        "baseline": Player(objective.network, objective, global_clipnorm),
+    learners = {
+        "speaker": Learner(speaker, objective, global_clipnorm),
+        "baseline": Learner(objective.network, objective, global_clipnorm),
     }
-    return Game(speaker, players)
+    return JointTraining(speaker, learners)
 
 
 def sum_and_sample(

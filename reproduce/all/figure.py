@@ -22,9 +22,9 @@ from reproduce.point_log import log_sweep
 from reproduce.psst_figures import HUMAN
 from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.tradeoff import name_places
+from tfcap._io import command
+from tfcap._io import whole_path
 from tfcap.curves import mean_interval
-from tfcap.io import command
-from tfcap.io import whole_path
 
 _CIDER = "cider_d", AXES["cider_d"][0]
 _STRANGERS = "strangers_r@10", "recall@10 by strangers (%)"

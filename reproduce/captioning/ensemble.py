@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from reproduce.captioning.rewarded import cider
 from reproduce.strangers import StrangerPanel
-from tfcap.rewards import Overlong
+from tfcap.rewards import LengthPenalty
 
 #: Makes of `reproduce.strangers`, the first of which a single retriever is of.
 #: The panel's transformer is of none.
@@ -49,4 +49,4 @@ def natural(about):
 def ending(about):
     """The penalty alone."""
     length = about.settings.max_length
-    return Overlong(min(_BUFFER, length), length)
+    return LengthPenalty(min(_BUFFER, length), length)

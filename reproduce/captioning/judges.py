@@ -9,8 +9,8 @@ from tfcap.data import GrammarBatches
 from tfcap.models import GrammarClassifier
 from tfcap.models import PairDiscriminator
 from tfcap.objectives import DiscriminatorLoss
-from tfcap.training import Game
-from tfcap.training import Player
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 #: Under which a study keeps them.
 DISCRIMINATOR, GRAMMAR = "discriminator", "grammar"
@@ -27,8 +27,8 @@ def train_judge(
     """Trains an evaluator against a speaker that stays as it is."""
     speaker.trainable = False
     evaluator = objective.evaluator
-    player = Player(evaluator, objective, study.settings.clipnorm)
-    game = Game(speaker, {"evaluator": player})
+    player = Learner(evaluator, objective, study.settings.clipnorm)
+    game = JointTraining(speaker, {"evaluator": player})
     game.compile(keras.optimizers.Adam(rate))
     batches = study.batches(epoch="captions")
     return study.fit(name, game, batches, epochs, evaluator=evaluator)

@@ -1,4 +1,4 @@
-"""Phases in which both players learn by themselves, before they meet."""
+"""Phases in which both learners learn by themselves, before they meet."""
 
 import keras
 

@@ -8,7 +8,7 @@ from reproduce.captioning.settings import SpeakerSettings
 from reproduce.study import read_study
 from reproduce.study import read_written
 from reproduce.study import write_json
-from tfcap.io import is_there
+from tfcap._io import is_there
 from tfcap.training import is_chief
 
 #: Under which studies keep the speaker that has learned from people.

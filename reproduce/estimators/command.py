@@ -9,11 +9,11 @@ import shlex
 from dataclasses import replace
 
 from reproduce.estimators.axes import AXES
-from tfcap.io import command
-from tfcap.io import is_there
-from tfcap.io import make_folder
-from tfcap.io import read_json
-from tfcap.io import whole_file
+from tfcap._io import command
+from tfcap._io import is_there
+from tfcap._io import make_folder
+from tfcap._io import read_json
+from tfcap._io import whole_file
 
 
 @command(ValueError)

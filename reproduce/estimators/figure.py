@@ -4,7 +4,7 @@ import os
 
 from reproduce.estimators.axes import AXES
 from reproduce.estimators.registry import ESTIMATORS
-from tfcap.io import whole_path
+from tfcap._io import whole_path
 
 LABELS = {
     "words": "words of the vocabulary, V",

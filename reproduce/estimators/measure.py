@@ -11,10 +11,10 @@ from reproduce.estimators.registry import Setting
 from reproduce.estimators.small_world import Heard
 from reproduce.estimators.small_world import RowSpeaker
 from reproduce.estimators.small_world import World
+from tfcap._ops import sequence_mask
 from tfcap.curves import mean_interval
 from tfcap.decoding import Rollout
 from tfcap.objectives import Episode
-from tfcap.ops import sequence_mask
 
 #: Steps in which critics learn.
 CRITIC_STEPS = 60

@@ -8,9 +8,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap._ops import take_rows
 from tfcap.decoding import stepwise_log_probs
 from tfcap.layers import embed_words
-from tfcap.ops import take_rows
 from tfcap.rewards import Reward
 
 BOS, EOS, FIRST = 1, 2, 3

@@ -23,7 +23,7 @@ from reproduce.evidence.verdict import ELSEWHERE
 from reproduce.evidence.verdict import GONE
 from reproduce.evidence.verdict import HOLDS
 from reproduce.evidence.verdict import VERDICTS
-from tfcap.io import command
+from tfcap._io import command
 
 #: The most CPU minutes of a run that `--fast` makes again.
 FAST = 5.0

@@ -5,7 +5,7 @@ import re
 
 from reproduce.record_file import read_records
 from reproduce.sweep_records import load_records
-from tfcap.io import read_json
+from tfcap._io import read_json
 
 ROOT = pathlib.Path(__file__).parents[2]
 #: Statistics of answers stand with the player that gives them.

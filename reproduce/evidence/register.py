@@ -13,8 +13,8 @@ from reproduce.evidence.prose import numbers
 from reproduce.evidence.prose import section_of
 from reproduce.evidence.records import load_results
 from reproduce.evidence.verdict import Registered
-from tfcap.io import read_json
-from tfcap.io import whole_file
+from tfcap._io import read_json
+from tfcap._io import whole_file
 
 FOLDER = pathlib.Path(__file__).parent
 #: Numbers of pages that are no quantity of records, by kind.

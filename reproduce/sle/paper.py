@@ -17,9 +17,9 @@ from reproduce.sle.settings import SETTINGS
 from reproduce.sle.tables import sequence_tables
 from reproduce.study import read_written
 from reproduce.study import write_json
+from tfcap._io import is_there
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Sample
-from tfcap.io import is_there
 from tfcap.layers import Categorical
 from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport

@@ -17,7 +17,7 @@ from reproduce.spider.settings import ROWS
 from reproduce.spider.settings import metric_of
 from tfcap.decoding import state_vector
 from tfcap.methods import mixer
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 
 def train(experiment, row, point):
@@ -26,7 +26,7 @@ def train(experiment, row, point):
 
     def load_baseline():
         weights = fitted_baseline(experiment, row, point)
-        model.players["baseline"].network.set_weights(weights)
+        model.learners["baseline"].network.set_weights(weights)
 
     # MIXER's has nothing to learn from before the prefix falls.
     fitted = None if ROWS[row]["method"] is mixer else load_baseline
@@ -76,8 +76,8 @@ def fitted_baseline(experiment, row, point):
         # Another model than that of the speaker: a run that finds the
         # baseline on disk draws the same samples as one that fits it.
         about, model = model_of(experiment, row, point)
-        baseline = model.players["baseline"]
-        game = Game(model.speaker, {"baseline": baseline})
+        baseline = model.learners["baseline"]
+        game = JointTraining(model.speaker, {"baseline": baseline})
         game.compile(experiment.optimizer(about.settings.baseline_rate))
         return experiment.fit(
             name,

@@ -33,7 +33,7 @@ from reproduce.world.caption_words import NOUNS
 from reproduce.world.caption_words import PATTERNS
 from reproduce.world.caption_words import RELATIONS
 from reproduce.world.caption_words import plural
-from tfcap.io import command
+from tfcap._io import command
 from tfcap.text import SceneGraph
 from tfcap.text import SceneGraphParser
 from tfcap.text import caption_tokenize_batch

@@ -24,7 +24,7 @@ from reproduce.strangers.strangers import SPREAD
 from reproduce.strangers.strangers import STRANGERS
 from reproduce.strangers.strangers import Strangers
 from reproduce.sweep_options import add_stranger_options
-from tfcap.io import command
+from tfcap._io import command
 
 
 def strangers_of(name, options, data, settings=None):

@@ -12,9 +12,9 @@ from reproduce.captioning.rates import falling
 from reproduce.strangers.settings import LOSSES
 from reproduce.strangers.settings import MAKES
 from reproduce.study import Study
+from tfcap._ops import sequence_mask
 from tfcap.data import CaptionBatches
 from tfcap.models import DualEncoder
-from tfcap.ops import sequence_mask
 from tfcap.text import caption_tokenize_batch
 from tfcap.training import is_chief
 

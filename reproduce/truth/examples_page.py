@@ -18,7 +18,7 @@ from reproduce.truth.paper import TRUTH
 from reproduce.world.truth import read_caption
 from tensorboard_plugin_tfcap.html_page import picture
 from tensorboard_plugin_tfcap.html_page import write_html
-from tfcap.io import command
+from tfcap._io import command
 
 _STYLE = """
 th:first-child { width: 9rem; }

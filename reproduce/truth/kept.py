@@ -20,7 +20,7 @@ from reproduce.sweep_records import load_records
 from reproduce.truth.examples_page import markdown_examples
 from reproduce.world import load_world
 from reproduce.world.truth import Truth
-from tfcap.io import command
+from tfcap._io import command
 
 _COLUMNS = {"cider_d": ("CIDEr-D", 1), "r@10": ("own R@10", 1), **TRUTH}
 

@@ -30,8 +30,8 @@ from reproduce.visdial.settings import SETTINGS
 from reproduce.visdial.tables import dialog_tables
 from reproduce.visdial.tables import sample_table
 from tfcap import launch
-from tfcap.io import command
-from tfcap.io import make_folder
+from tfcap._io import command
+from tfcap._io import make_folder
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -230,8 +230,8 @@ def rank(experiment, options, networks):
     words, weights = experiment.data.train.vocabulary, options.vgg19_weights
     data = challenge_data(options.root, words, weights, options.norm)
     size = experiment.settings.evaluation_batch_size
-    for row, players in networks.items():
-        for path in ranks.write_ranks(players, *data, options.out / row, size):
+    for row, learners in networks.items():
+        for path in ranks.write_ranks(learners, *data, options.out / row, size):
             print(f"Ranks of the challenge's test split: {path}")
 
 

@@ -12,6 +12,9 @@ import numpy as np
 from reproduce.world.built_folder import SPLITS
 from reproduce.world.features import world_with_features
 from reproduce.world.truth import answer_truth
+from tfcap._io import is_there
+from tfcap._io import load_arrays
+from tfcap._io import malformed
 from tfcap.data import EncodedDialogs
 from tfcap.data import build_vocabulary
 from tfcap.data import coco_image_path
@@ -24,9 +27,6 @@ from tfcap.data import paper_split
 from tfcap.data import rows_with_features
 from tfcap.data import scale_features
 from tfcap.data import vgg19_backbone
-from tfcap.io import is_there
-from tfcap.io import load_arrays
-from tfcap.io import malformed
 
 #: Name of the challenge's test split, whose last answers are hidden.
 CHALLENGE = "visdial_1.0_test"

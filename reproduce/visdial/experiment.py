@@ -18,11 +18,11 @@ from reproduce.visdial.rows import ROWS
 from reproduce.visdial.rows import needed
 from reproduce.visdial.rows import train
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tfcap._io import is_there
+from tfcap._io import malformed
+from tfcap._io import read_sealed
 from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
-from tfcap.io import is_there
-from tfcap.io import malformed
-from tfcap.io import read_sealed
 from tfcap.metrics import answer_statistics
 from tfcap.text import Vocabulary
 from tfcap.training import EvaluationCallback

@@ -16,10 +16,10 @@ import os
 from reproduce.visdial.data import challenge_data
 from reproduce.visdial.experiment import load_inputs
 from reproduce.visdial.rows import ROWS
+from tfcap._io import command
+from tfcap._io import is_there
 from tfcap.data import DialogBatches
 from tfcap.data import write_visdial_ranks
-from tfcap.io import command
-from tfcap.io import is_there
 from tfcap.metrics import ordinal_ranks
 from tfcap.training import discriminative_scores
 from tfcap.training import generative_scores
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("row", choices=ROWS, metavar="row", help="such as hciae_d_np_att")
     add("--root", required=True, help="folder of VisDial's files, features too")
     add("--vgg19-weights", help='to read images: "imagenet" or a path')
-    add("--role", choices=_SCORES, help="of two players, the one to rank by")
+    add("--role", choices=_SCORES, help="of two learners, the one to rank by")
     add("--batch-size", type=int, default=8, help="dialogs at once")
     add("--quiet", action="store_true", help="no progress bar")
     options = parser.parse_args(arguments)

@@ -103,7 +103,7 @@ ROWS = {
     },
     "hciae_gan1": {
         **{"method": gan1, "start": _BOTH, "wrong": "own"},
-        "about": "Both players go on learning, the discriminator to undo G "
+        "about": "Both learners go on learning, the discriminator to undo G "
         "(Table 4).",
     },
     "hciae_gan2": {

@@ -16,9 +16,9 @@ import re
 from reproduce.visdial.rows import ABLATIONS
 from reproduce.visdial.tables import NO_NDCG
 from tensorboard_plugin_tfcap.tradeoff import markdown_table
+from tfcap._io import command
+from tfcap._io import whole_file
 from tfcap.curves import mean_interval
-from tfcap.io import command
-from tfcap.io import whole_file
 
 RANKING = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "ndcg")
 #: Metrics that are also taken with every dialog's image another one's.
@@ -223,8 +223,8 @@ def summary_tables(summary: dict) -> str:
                 *(images, "+"),
             ),
         ]
-    players = [v for k, v in summary["rows"].items() if k != "answers"]
-    rows = [row for player in players for row in player.values()]
+    learners = [v for k, v in summary["rows"].items() if k != "answers"]
+    rows = [row for player in learners for row in player.values()]
     if rows and not any("ndcg" in row for row in rows):
         blocks.append(NO_NDCG)
     return "\n\n".join(block for block in blocks if block)

@@ -79,12 +79,12 @@ TABLES = (
         ),
     ),
     (
-        "Table 4: both players learning, discriminative",
+        "Table 4: both learners learning, discriminative",
         "discriminative",
         ("hciae_d_np_att", "hciae_gan1", "hciae_gan2"),
     ),
     (
-        "Table 4: both players learning, generative",
+        "Table 4: both learners learning, generative",
         "generative",
         ("hciae_g_dis", "hciae_gan1", "hciae_gan2"),
     ),

@@ -12,13 +12,13 @@ import sys
 import time
 from collections.abc import Callable
 
-from tfcap.io import make_folder
-from tfcap.io import named
-from tfcap.io import partial_path
-from tfcap.io import remove_abandoned
-from tfcap.io import rename
-from tfcap.io import sync_tree
-from tfcap.io import told_if_full
+from tfcap._io import make_folder
+from tfcap._io import named
+from tfcap._io import partial_path
+from tfcap._io import remove_abandoned
+from tfcap._io import rename
+from tfcap._io import sync_tree
+from tfcap._io import told_if_full
 
 #: A world's splits, in the order in which a data set holds them.
 SPLITS = ("train", "val", "test")

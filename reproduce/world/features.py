@@ -17,13 +17,13 @@ from reproduce.world import load_world
 from reproduce.world.built_folder import SPLITS
 from reproduce.world.scene_encoder import GRID
 from reproduce.world.scene_encoder import SceneEncoder
+from tfcap._io import append_seal
+from tfcap._io import is_sealed
+from tfcap._io import malformed
+from tfcap._io import tried_again
+from tfcap._io import write_whole
+from tfcap._io import write_whole_path
 from tfcap.data import frame_differences
-from tfcap.io import append_seal
-from tfcap.io import is_sealed
-from tfcap.io import malformed
-from tfcap.io import tried_again
-from tfcap.io import write_whole
-from tfcap.io import write_whole_path
 from tfcap.training import load_network
 
 # Norm of what a feature tells beyond the attributes: well below theirs.

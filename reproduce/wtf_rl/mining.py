@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from tfcap._io import is_there
 from tfcap.data import load_neighbors
 from tfcap.data import nearest_neighbors
 from tfcap.data import save_neighbors
-from tfcap.io import is_there
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 

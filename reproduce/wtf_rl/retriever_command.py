@@ -25,7 +25,7 @@ from reproduce.wtf_rl.retrievers import NETWORKS
 from reproduce.wtf_rl.retrievers import RETRIEVER_SETTINGS
 from reproduce.wtf_rl.retrievers import evaluate_retriever
 from reproduce.wtf_rl.retrievers import train_retriever
-from tfcap.io import command
+from tfcap._io import command
 
 
 @command(ValueError)

@@ -12,12 +12,12 @@ from reproduce.captioning.caption_data import data_for
 from reproduce.captioning.caption_data import data_of_study
 from reproduce.study import Study
 from reproduce.wtf_rl.mining import mined_neighbors
+from tfcap._ops import sequence_mask
 from tfcap.data import CaptionBatches
 from tfcap.losses import BidirectionalContrastiveLoss
 from tfcap.metrics import evaluate_retrieval
 from tfcap.models import DualEncoder
 from tfcap.models import RetrievalListener
-from tfcap.ops import sequence_mask
 from tfcap.training import is_chief
 
 NETWORKS = {"dual_encoder": DualEncoder, "listener": RetrievalListener}

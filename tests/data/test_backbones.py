@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+from tfcap._io import command
 from tfcap.data import Backbone
 from tfcap.data import efficientnet_lite0_backbone
 from tfcap.data import extract_features
@@ -17,7 +18,6 @@ from tfcap.data import read_image
 from tfcap.data import vgg19_backbone
 from tfcap.data.efficientnet_lite import _weight_file
 from tfcap.data.torch_weights import read_torch_weights
-from tfcap.io import command
 
 IMAGES = np.random.default_rng(0).uniform(0, 255, (2, 64, 64, 3)).astype("f4")
 

@@ -185,8 +185,8 @@ def test_flickr8k_has_the_words_that_it_is_known_for(shared_data):
 
 
 def test_an_image_whose_captions_would_pad_all_others_is_refused(monkeypatch):
-    monkeypatch.setattr("tfcap.io.file_limits._SMALL", 1 << 10)
-    monkeypatch.setattr("tfcap.io.file_limits._RATIO", 5)
+    monkeypatch.setattr("tfcap._io.file_limits._SMALL", 1 << 10)
+    monkeypatch.setattr("tfcap._io.file_limits._RATIO", 5)
     captions = [["a dog"]] * 50
     vocabulary = Vocabulary(["a", "dog"])
     split = make([*captions, ["a dog"] * 5])

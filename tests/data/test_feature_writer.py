@@ -9,10 +9,10 @@ import h5py
 import numpy as np
 import pytest
 
+from tfcap._io import DiskError
 from tfcap.data import FeatureWriter
 from tfcap.data import hdf5_file
 from tfcap.data import load_features
-from tfcap.io import DiskError
 
 IDS = [3, 1, 2]
 #: Of each of them.
@@ -266,7 +266,7 @@ def test_a_link_to_nothing_yet_stays_a_link(tmp_path):
 def test_rows_that_a_disk_did_not_take_are_written_again(
     tmp_path, monkeypatch, code
 ):
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     path, times, put = tmp_path / "features.h5", [0], FeatureWriter._put
 
     def fail(writer, name, row, value):
@@ -286,7 +286,7 @@ def test_rows_that_a_disk_did_not_take_are_written_again(
 
 
 def test_a_disk_that_does_not_answer_loses_no_features(tmp_path, monkeypatch):
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     path, times, stat = tmp_path / "features.h5", [0], os.stat
     with begin(path) as writer:
         writer.write([0], FEATURES[[0]])
@@ -311,7 +311,7 @@ def test_a_disk_that_does_not_answer_loses_no_features(tmp_path, monkeypatch):
 def test_what_a_failed_sync_may_have_lost_is_written_again(
     tmp_path, monkeypatch, lost
 ):
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     path, times, sync = tmp_path / "features.h5", [2], os.fsync
 
     def fail(file):

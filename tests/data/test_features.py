@@ -185,7 +185,7 @@ def break_handles(path):
 
 
 def test_a_file_that_a_disk_forgot_is_opened_again(path, monkeypatch, capsys):
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     lazy, read = load_features(path, IDS, lazy=True), []
     for _ in range(2):
         assert break_handles(path) == 1
@@ -205,7 +205,7 @@ def test_a_file_that_a_disk_forgot_is_opened_again(path, monkeypatch, capsys):
 
 
 def test_another_file_is_not_read_in_the_place_of_one(path, monkeypatch):
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     lazy = load_features(path, lazy=True)
     other = path.with_name("other.h5")
     with FeatureWriter(other, IDS, (2, 3), 2) as writer:
@@ -226,7 +226,7 @@ def test_a_feature_file_is_opened_again_where_that_fails(path, monkeypatch):
         return opened(*arguments, **options)
 
     monkeypatch.setattr("h5py.File", fail)
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     np.testing.assert_array_equal(load_features(path), VALUES)
     assert times[0] == -1
 

@@ -72,7 +72,7 @@ def test_a_file_is_the_photograph_of_one_name(files, names, found):
 def test_a_folder_that_cannot_be_read_is_no_empty_one(
     folder, monkeypatch, capsys
 ):
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     whole, fails = os.scandir, []
 
     def scan(path):

@@ -216,8 +216,8 @@ def test_options_are_integers_and_no_truths(visdial_content, visdial_file, bad):
 
 
 def test_a_dialog_that_would_pad_all_others_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("tfcap.io.file_limits._SMALL", 1 << 10)
-    monkeypatch.setattr("tfcap.io.file_limits._RATIO", 5)
+    monkeypatch.setattr("tfcap._io.file_limits._SMALL", 1 << 10)
+    monkeypatch.setattr("tfcap._io.file_limits._RATIO", 5)
     content = make_content(dialogs=20, rounds=2, split="val")
     rounds = content["data"]["dialogs"][7]["dialog"]
     path = tmp_path / "dialogs.json"

@@ -5,14 +5,14 @@ from keras import ops
 
 from tests import speakers
 from tests import tiny
+from tfcap._ops import repeat_samples
+from tfcap._ops import sequence_mask
+from tfcap._ops import take_rows
 from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
 from tfcap.decoding import Sample
 from tfcap.decoding.continuation import continue_from
 from tfcap.layers import Categorical
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops import take_rows
 
 
 def most_likely(logits):

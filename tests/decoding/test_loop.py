@@ -11,6 +11,8 @@ from keras import ops
 from tests import dialogs
 from tests import speakers
 from tests import tiny
+from tfcap._ops import sequence_mask
+from tfcap._ops.schedules import schedules_held
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import MixedPrefix
@@ -21,8 +23,6 @@ from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.layers import ProbabilityChannel
-from tfcap.ops import sequence_mask
-from tfcap.ops.schedules import schedules_held
 
 CHANNELS = {
     "categorical": lambda: Categorical(seed=3),

@@ -17,7 +17,7 @@ from tfcap.objectives import Episode
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 
 THREE = np.int64(3)
 
@@ -47,7 +47,7 @@ def test_a_learned_baseline_takes_sizes_of_numpy():
 
 
 def test_a_weight_of_numpy_is_a_weight():
-    reward = np.float32(0.5) * Constant() + Constant() * np.int64(2)
+    reward = np.float32(0.5) * ConstantReward() + ConstantReward() * np.int64(2)
     assert [float(weight) for weight, _ in reward.weighted] == [0.5, 2.0]
 
 
@@ -84,7 +84,7 @@ def test_all_decoders_work_in_float64(kind, double):
         assert decoder.decode(speaker, state).tokens.shape[-1] == 4
     with tf.GradientTape() as tape:
         episode = Episode(speaker, batch, training=True)
-        loss, _ = ScoreFunction(Constant(), relaxed).loss(episode)
+        loss, _ = ScoreFunction(ConstantReward(), relaxed).loss(episode)
     slopes = tape.gradient(loss, speaker.trainable_variables)
     assert all(slope is not None for slope in slopes[:1])
     assert speaker.log_probs(state, batch["caption"]).dtype == "float32"

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tfcap._ops import reference_mask
+from tfcap._ops import sequence_mask
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import GroundTruth
@@ -15,8 +17,6 @@ from tfcap.decoding import ScheduledSampling
 from tfcap.decoding import score_candidates
 from tfcap.decoding import stepwise_log_probs
 from tfcap.layers import Categorical
-from tfcap.ops import reference_mask
-from tfcap.ops import sequence_mask
 
 #: End tokens and padding, among ids of which 0 is a word.
 SPECIAL = {"apart": ((3, 4), 5), "one": (4, 4), "among": ((3, 4), 4)}

@@ -17,7 +17,7 @@ from tfcap.layers import GumbelSoftmaxST
 from tfcap.objectives import Episode
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 
 BOS, EOS = 1, 4
 REFERENCES = np.array([[[3, 2, EOS]], [[2, EOS, 0]]], "int32")
@@ -80,9 +80,9 @@ def test_continuations_do_not_say_them():
     tokens, mask = np.array(said.tokens), np.array(said.mask)
     assert not np.isin(tokens[mask > 0], [0, BOS]).any()
     episode = Episode(speaker, None)
-    loss, _ = ScoreFunction(Constant(), decoder, credit=MonteCarlo(2)).loss(
-        episode
-    )
+    loss, _ = ScoreFunction(
+        ConstantReward(), decoder, credit=MonteCarlo(2)
+    ).loss(episode)
     assert np.isfinite(loss)
 
 

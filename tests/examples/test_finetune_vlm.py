@@ -19,7 +19,7 @@ def test_a_vision_language_model_learns_by_three_methods(capsys, tmp_path):
     options = ["--epochs", "1", "--adapters", str(path)]
     with run_eagerly():
         said = runpy.run_path(str(PATH))["main"](options)
-    assert {name[6:] for name in tfcap.io.load_arrays(path)} == {
+    assert {name[6:] for name in tfcap._io.load_arrays(path)} == {
         "lora_kernel_a",
         "lora_kernel_b",
     }

@@ -38,10 +38,10 @@ from reproduce.psst.paper import PSST  # noqa: E402
 from tests.reproduce.psst import tiny_study  # noqa: E402
 from tests.training import test_checkpoint  # noqa: E402
 from tfcap import evaluate  # noqa: E402
+from tfcap._io.whole_file import whole_file  # noqa: E402
 from tfcap.data import Backbone  # noqa: E402
 from tfcap.data import extract_features  # noqa: E402
 from tfcap.data import load_features  # noqa: E402
-from tfcap.io.whole_file import whole_file  # noqa: E402
 
 EPOCHS = 4
 IMAGES = 8000

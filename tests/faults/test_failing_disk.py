@@ -17,14 +17,14 @@ import pytest
 from reproduce.record_file import append_record
 from reproduce.record_file import read_records
 from reproduce.sweep import Sweep
+from tfcap._io import load_arrays
+from tfcap._io import read_json
+from tfcap._io import save_arrays
+from tfcap._io import sync_folder
+from tfcap._io import sync_tree
+from tfcap._io import whole_file
 from tfcap.data import FeatureWriter
 from tfcap.data import load_features
-from tfcap.io import load_arrays
-from tfcap.io import read_json
-from tfcap.io import save_arrays
-from tfcap.io import sync_folder
-from tfcap.io import sync_tree
-from tfcap.io import whole_file
 from tfcap.training.checkpoint import RunCheckpoint
 
 NAMES = (
@@ -156,7 +156,7 @@ def files(folder):
 def test_whichever_operation_fails_all_is_there(
     tmp_path, monkeypatch, capsys, action, code
 ):
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.0002)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.0002)
     disk = Disk(monkeypatch, code)
     for name in NAMES:
         disk.patch(os, name)

@@ -24,10 +24,10 @@ from reproduce.sweep import Sweep
 from reproduce.world.built_folder import built_folder
 from tests.faults.power import Power
 from tests.faults.power import least_progress
+from tfcap._io import make_folder
+from tfcap._io import whole_file
 from tfcap.data import FeatureWriter
 from tfcap.data import load_features
-from tfcap.io import make_folder
-from tfcap.io import whole_file
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network

@@ -30,6 +30,7 @@ from tests.faults.readers import RESULTS
 from tests.faults.readers import VOCABULARY
 from tests.training.resumed import fit
 from tfcap import evaluate
+from tfcap._io import passing_errors
 from tfcap.data import Backbone
 from tfcap.data import FeatureWriter
 from tfcap.data import extract_features
@@ -39,7 +40,6 @@ from tfcap.data import load_skipped
 from tfcap.data import mapped_features
 from tfcap.data import save_neighbors
 from tfcap.data import standardize_features
-from tfcap.io import passing_errors
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.training import SpeakerReport

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.faults.mutations import damage
-from tfcap.io import load_arrays
-from tfcap.io import save_arrays
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
 
 ARRAYS = {"rows": np.arange(6).reshape(2, 3), "name": np.array("caf\u00e9")}
 

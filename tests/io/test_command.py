@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from tfcap.io import command
-from tfcap.io.command import sentence
+from tfcap._io import command
+from tfcap._io.command import sentence
 
 
 def ended(capsys, error, *errors):

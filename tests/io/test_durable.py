@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from reproduce.world.built_folder import built_folder
+from tfcap._io import durable
+from tfcap._io import partial_path
+from tfcap._io import remove_abandoned
+from tfcap._io import whole_file
 from tfcap.data import FeatureWriter
 from tfcap.data import feature_writer
-from tfcap.io import durable
-from tfcap.io import partial_path
-from tfcap.io import remove_abandoned
-from tfcap.io import whole_file
 
 
 def test_folders_are_made_with_those_above_them(tmp_path):
@@ -173,7 +173,7 @@ def test_a_name_that_was_given_though_an_error_was_told(tmp_path, monkeypatch):
         link(*names)
         raise OSError(codes.pop(), "Input/output error")
 
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     monkeypatch.setattr(os, "link", fail)
     (tmp_path / "a").write_text("a")
     durable.rename_new(tmp_path / "a", tmp_path / "b")

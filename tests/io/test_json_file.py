@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from tfcap.io import read_json
-from tfcap.io import read_sealed
-from tfcap.io import sealed
+from tfcap._io import read_json
+from tfcap._io import read_sealed
+from tfcap._io import sealed
 
 
 def written(tmp_path, content):

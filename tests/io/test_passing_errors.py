@@ -6,18 +6,18 @@ import os
 import numpy as np
 import pytest
 
-from tfcap.io import DiskError
-from tfcap.io import is_there
-from tfcap.io import json_file
-from tfcap.io import load_arrays
-from tfcap.io import passing_errors
-from tfcap.io import read_json
-from tfcap.io import rename
-from tfcap.io import save_arrays
-from tfcap.io import tried_again
-from tfcap.io import whole_file
-from tfcap.io import write_whole_path
-from tfcap.io.passing_errors import raise_passing
+from tfcap._io import DiskError
+from tfcap._io import is_there
+from tfcap._io import json_file
+from tfcap._io import load_arrays
+from tfcap._io import passing_errors
+from tfcap._io import read_json
+from tfcap._io import rename
+from tfcap._io import save_arrays
+from tfcap._io import tried_again
+from tfcap._io import whole_file
+from tfcap._io import write_whole_path
+from tfcap._io.passing_errors import raise_passing
 
 CODES = [errno.EIO, errno.ESTALE]
 

@@ -2,8 +2,8 @@ import gzip
 
 import pytest
 
-from tfcap.io import read_lines
-from tfcap.io.text_file import warn_if_cut
+from tfcap._io import read_lines
+from tfcap._io.text_file import warn_if_cut
 
 
 def test_every_line_has_its_place(tmp_path):

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tensorboard_plugin_tfcap import file_writer
-from tfcap.io import can_write
-from tfcap.io import save_arrays
-from tfcap.io import told_if_full
-from tfcap.io import whole_file
-from tfcap.io import whole_path
-from tfcap.io import write_whole
+from tfcap._io import can_write
+from tfcap._io import save_arrays
+from tfcap._io import told_if_full
+from tfcap._io import whole_file
+from tfcap._io import whole_path
+from tfcap._io import write_whole
 from tfcap.text import Vocabulary
 from tfcap.training import Resume
 from tfcap.training import save_network
@@ -225,7 +225,7 @@ def test_a_device_stays_one(tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout")
 def test_what_is_printed_before_and_after_is_kept(tmp_path):
     code = """if True:
-        from tfcap.io import can_write, whole_file
+        from tfcap._io import can_write, whole_file
         print("a table")
         with whole_file("/dev/stdout", "w") as file:
             file.write("{}\\n")
@@ -299,6 +299,6 @@ def test_a_disk_that_does_not_answer_at_once_can_be_written_to(
             raise OSError(codes.pop(), os.strerror(errno.ESTALE))
         return stat(path, *more, **options)
 
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     monkeypatch.setattr(os, "stat", fail)
     assert can_write(tmp_path / "words.txt") and not codes

@@ -3,13 +3,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfcap._ops import straight_through
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import SoftEmbedding
 from tfcap.layers._fast.stepwise import StepwiseLookup
 from tfcap.layers._fast.stepwise import decoding_layers
-from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import WordIds
 from tfcap.layers._fast.word_vectors import remember_words
-from tfcap.ops import straight_through
 
 
 def embedding():
@@ -70,7 +70,7 @@ def test_steps_in_half_precision_add_up_equal_words():
     layer = SoftEmbedding(3, 2, dtype="mixed_bfloat16")
     layer.build((None, 3))
     ids = np.ones(1024, int)
-    words = remember_words(tf.one_hot(ids, 3, dtype="bfloat16"), Words(ids))
+    words = remember_words(tf.one_hot(ids, 3, dtype="bfloat16"), WordIds(ids))
     with tf.GradientTape() as tape:
         with layer.decoding(1024, 4):
             said = [tf.cast(layer(words), "float32") for _ in range(4)]
@@ -84,10 +84,10 @@ def drawn(logits, kind):
     soft, ids = tf.nn.softmax(logits), tf.argmax(logits, -1)
     hard = straight_through(tf.one_hot(ids, logits.shape[-1]), soft)
     if kind == "words":
-        return remember_words(hard, Words(ids))
+        return remember_words(hard, WordIds(ids))
     relaxed = tf.constant([True, False, False, True])
     vectors = tf.where(relaxed[:, None], soft, hard)
-    return remember_words(vectors, Words(ids, relaxed, soft))
+    return remember_words(vectors, WordIds(ids, relaxed, soft))
 
 
 def spoken(kind, embedded, table, start):

@@ -14,7 +14,7 @@ from tfcap.layers import ReinMaxRao
 from tfcap.layers import SoftEmbedding
 from tfcap.layers import WordChannel
 from tfcap.layers import embed_words
-from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import WordIds
 from tfcap.layers._fast.word_vectors import cast_words
 from tfcap.layers._fast.word_vectors import ids_of_words
 from tfcap.layers._fast.word_vectors import known_words
@@ -84,7 +84,7 @@ def test_looking_up_is_multiplying(kind):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_many_equal_words_are_added_up_in_half_precision(dtype):
     """A sum in half precision stops to grow at a few hundred."""
-    words = remember_words(np.eye(3)[[1] * 4096], Words(np.full(4096, 1)))
+    words = remember_words(np.eye(3)[[1] * 4096], WordIds(np.full(4096, 1)))
 
     def loss(table):
         embedded = embed_words(words, ops.cast(table, dtype))
@@ -176,7 +176,7 @@ def test_the_vectors_themselves_are_not_read():
     vectors = ops.full((2, 11), np.nan)
     ids = ops.convert_to_tensor([3, 1], "int32")
     there = ops.convert_to_tensor([True, False])
-    remember_words(vectors, Words(ids, mask=there))
+    remember_words(vectors, WordIds(ids, mask=there))
     found = embed_words(vectors, TABLE)
     np.testing.assert_array_equal(found, [TABLE[3], 0 * TABLE[0]])
 
@@ -231,7 +231,7 @@ def test_steps_are_forgotten_where_one_of_them_is():
 def test_ids_are_those_that_are_remembered_or_largest():
     vectors = ops.convert_to_tensor(np.eye(4, dtype="float32"))
     np.testing.assert_array_equal(ids_of_words(vectors), np.arange(4))
-    remember_words(vectors, Words(np.array([3, 2, 1, 0])))
+    remember_words(vectors, WordIds(np.array([3, 2, 1, 0])))
     np.testing.assert_array_equal(ids_of_words(vectors), [3, 2, 1, 0])
 
 

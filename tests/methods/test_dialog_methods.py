@@ -149,7 +149,7 @@ def test_gan1_has_the_discriminator_undo_g():
     model, (_, judge) = through(methods.gan1)
     inputs = dialogs.batches().inputs(np.arange(8))
     episode = Episode(model.speaker, inputs)
-    g, d = (model.players[n].objective for n in ("generator", "discriminator"))
+    g, d = (model.learners[n].objective for n in ("generator", "discriminator"))
     pathwise = g.terms[0].estimator
     share, _ = pathwise.loss(episode)
     undo, _ = d.loss(episode)
@@ -164,7 +164,7 @@ def test_gan2_keeps_wrong_options_and_adds_what_is_said():
     judge.norm_regularizer = None
     batches = dialogs.batches(8, negatives=3, shuffle=False)
     inputs, labels = batches.batch(0)
-    (term,) = model.players["discriminator"].objective.terms
+    (term,) = model.learners["discriminator"].objective.terms
     episode = Episode(model.speaker, inputs)
     said = episode.rollout(term.estimator.decoders[0])
     found, _ = term.estimator.loss(episode)
@@ -203,5 +203,5 @@ def test_the_numbers_are_those_that_were_given():
     assert forcing.normalize == "token" and model.global_clipnorm == 2.0
     for method in (methods.gan1, methods.gan2):
         model, _ = through(method, **options)
-        norms = [p.global_clipnorm for p in model.players.values()]
+        norms = [p.global_clipnorm for p in model.learners.values()]
         assert norms == [2.0, 2.0]

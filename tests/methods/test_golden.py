@@ -27,9 +27,9 @@ def cider():
 
 
 def check(name, model, steps=2, **networks):
-    game = isinstance(model, tfcap.training.Game)
-    players = model.players if game else ["speaker"]
-    optimizers = {name: keras.optimizers.SGD(0.2) for name in players}
+    game = isinstance(model, tfcap.training.JointTraining)
+    learners = model.learners if game else ["speaker"]
+    optimizers = {name: keras.optimizers.SGD(0.2) for name in learners}
     # In a graph, as the row was: its hinges are at a kink.
     model.compile(optimizers, run_eagerly=not name.startswith("st_gumbel"))
     annealed = []
@@ -156,7 +156,7 @@ def test_policy_gradients(name, continued):
         **STATES,
         **WORDS,
     )
-    baseline = stranger.fill(model.players["baseline"].network, 5)
+    baseline = stranger.fill(model.learners["baseline"].network, 5)
     check(name, model, speaker=speaker, baseline=baseline)
 
 
@@ -165,7 +165,7 @@ def test_mixer():
     # Two stages in half of three epochs of two steps.
     stages = {"stage_steps": 1.5, "delta": 2}
     model = methods.mixer(speaker, cider(), **stages, **STATES, **WORDS)
-    baseline = stranger.fill(model.players["baseline"].network, 5)
+    baseline = stranger.fill(model.learners["baseline"].network, 5)
     # The last step is in the second stage.
     check("mixer_cider", model, 3, speaker=speaker, baseline=baseline)
 

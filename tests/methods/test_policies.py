@@ -10,7 +10,7 @@ from tfcap import methods
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives import KLDivergence
-from tfcap.rewards import Overlong
+from tfcap.rewards import LengthPenalty
 from tfcap.rewards import Reward
 
 WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
@@ -56,11 +56,11 @@ def test_a_reward_rises(name):
         options["reference"] = tiny.TableSpeaker(2)
     reward = Worth()
     if name == "gdpo":
-        reward = reward + 0.1 * Overlong(1, 2)
+        reward = reward + 0.1 * LengthPenalty(1, 2)
     made = getattr(methods, name)(speaker, reward, **WORDS, **options)
-    players = ("speaker", "baseline") if name == "actor_critic" else ()
+    learners = ("speaker", "baseline") if name == "actor_critic" else ()
     made.compile(
-        {k: keras.optimizers.Adam(0.3) for k in players}
+        {k: keras.optimizers.Adam(0.3) for k in learners}
         or keras.optimizers.Adam(0.3),
         run_eagerly=True,
     )

@@ -10,7 +10,7 @@ from tfcap import methods
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import WordChannel
 from tfcap.rewards import BLEU
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 SHORT = {"max_length": stranger.LENGTH, "seed": 0}
 STATES = {"state_units": stranger.UNITS, "baseline_units": (3,)}
@@ -79,8 +79,8 @@ def test_a_speaker_that_stays_speaks_without_dropout():
 def test_one_caption_is_drawn_for_both_terms():
     for make in (methods.reinforce, methods.sr_pl):
         training = make(*pair(), **trade())
-        if isinstance(training, Game):
-            training = training.players["speaker"]
+        if isinstance(training, JointTraining):
+            training = training.learners["speaker"]
         terms = [term.estimator for term in training.objective.terms]
         assert len(terms) == 2 and terms[0].decoder is terms[1].decoder
 
@@ -114,13 +114,13 @@ def padded():
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_trains_networks_of_strangers(name):
     model = METHODS[name]()
-    game = isinstance(model, Game)
-    players = model.players if game else {"speaker": None}
+    game = isinstance(model, JointTraining)
+    learners = model.learners if game else {"speaker": None}
     learners = [
-        *([p.network for p in players.values()] if game else [model.speaker])
+        *([p.network for p in learners.values()] if game else [model.speaker])
     ]
     before = [network.get_weights() for network in learners]
-    optimizers = {player: keras.optimizers.Adam(0.01) for player in players}
+    optimizers = {learner: keras.optimizers.Adam(0.01) for learner in learners}
     model.compile(optimizers, run_eagerly=True)
     epochs = model.period if game else 1
     history = model.fit(padded(), epochs=epochs, shuffle=False, verbose=0)
@@ -210,7 +210,7 @@ def test_what_does_not_fit_is_refused_with_the_cure(wrong, told):
     [
         (
             lambda: methods.psst(stranger.Storyteller(), pair()[1], **trade()),
-            "Player `speaker` must be built",
+            "Learner `speaker` must be built",
         ),
         (
             lambda: methods.frozen_listener(*pair(), estimator="st", **trade()),

@@ -21,7 +21,7 @@ def terms(retriever, **options):
         max_length=stranger.LENGTH,
         **{"alpha": 1.0, **options},
     )
-    found = [term for _, term in model.players["speaker"].objective.terms]
+    found = [term for _, term in model.learners["speaker"].objective.terms]
     return model, found
 
 

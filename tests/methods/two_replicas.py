@@ -32,7 +32,7 @@ def train():
         max_length=2,
         global_clipnorm=0.5,
     )
-    training.compile({k: keras.optimizers.SGD(0.1) for k in training.players})
+    training.compile({k: keras.optimizers.SGD(0.1) for k in training.learners})
     # The last batch is of two rows.
     data = tf.data.Dataset.from_tensor_slices(stranger.batch(10)).batch(4)
     history = training.fit(data, epochs=2, shuffle=False, verbose=0).history

@@ -10,6 +10,7 @@ from keras import ops
 
 from tests import speakers
 from tfcap import models
+from tfcap._ops import token_log_probs
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
@@ -20,7 +21,6 @@ from tfcap.layers import Categorical
 from tfcap.layers import PartialSamplingST
 from tfcap.losses import SequenceCrossentropy
 from tfcap.models import CaptionSpeaker
-from tfcap.ops import token_log_probs
 
 BATCH = speakers.batch()
 CAPTION = BATCH["caption"]

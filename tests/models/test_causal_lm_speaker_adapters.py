@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tfcap._io import load_arrays
 from tfcap.decoding import Sample
-from tfcap.io import load_arrays
-from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import WordIds
 from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.models import CausalLMSpeaker
 from tfcap.models import WithoutAdapters
@@ -270,7 +270,7 @@ def test_half_precision(adapted, batch):
     logits, _ = speaker.step(np.array([1, 1]), state)
     assert logits.dtype == "float32"
     # Words in single precision are looked up, not multiplied.
-    known = Words(ops.convert_to_tensor([3, 7]))
+    known = WordIds(ops.convert_to_tensor([3, 7]))
     words = remember_words(ops.full((2, 23), np.nan), known)
     found = speaker.decoder.embed(words)
     np.testing.assert_array_equal(found, speaker.decoder.embed(known.ids))

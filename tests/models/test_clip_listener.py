@@ -211,11 +211,11 @@ def test_a_speaker_trains_against_it_frozen_or_not(network, tmp_path):
         listener.embed_texts(TOKENS, MASK), network[2].embed_texts(TOKENS, MASK)
     )
     listener.image_key = "pixels"
-    players = {x: keras.optimizers.SGD() for x in ("speaker", "listener")}
+    learners = {x: keras.optimizers.SGD() for x in ("speaker", "listener")}
     options = {"lambda_": 1.0, "max_length": 3, "seed": 0}
     gumbel = {"estimator": "straight_through", "channel": "gumbel"}
     for method, optimizer, added in (
-        (psst, players, {}),
+        (psst, learners, {}),
         (frozen_listener, "sgd", gumbel),
     ):
         training = method(speaker, listener, **added, **options)
@@ -227,7 +227,7 @@ def test_a_speaker_trains_against_it_frozen_or_not(network, tmp_path):
             [bool(np.any(a != b)) for a, b in zip(*x)]
             for x in zip(before, after)
         ]
-        assert all(moved[0]) and any(moved[1]) is (optimizer is players)
+        assert all(moved[0]) and any(moved[1]) is (optimizer is learners)
 
 
 def test_other_networks_are_refused():

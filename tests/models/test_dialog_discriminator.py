@@ -8,6 +8,7 @@ from keras import ops
 
 from reproduce.visdial import ENCODERS
 from tests import dialogs
+from tfcap._ops import sequence_mask
 from tfcap.layers import AnswerEncoder
 from tfcap.layers import LateFusionEncoder
 from tfcap.losses import EmbeddingNorm
@@ -15,7 +16,6 @@ from tfcap.losses import NPairLoss
 from tfcap.metrics import MeanReciprocalRank
 from tfcap.metrics import RecallAtK
 from tfcap.models import DialogDiscriminator
-from tfcap.ops import sequence_mask
 
 BATCHES = dialogs.batches(8, negatives=3, in_batch_negatives=2, shuffle=False)
 BATCH, LABELS = BATCHES.batch(0)

@@ -8,6 +8,7 @@ from keras import ops
 
 from reproduce.visdial import ENCODERS
 from tests import dialogs
+from tfcap._ops import token_log_probs
 from tfcap.decoding import Sample
 from tfcap.decoding import stepwise_log_probs
 from tfcap.layers import Categorical
@@ -16,7 +17,6 @@ from tfcap.layers import LateFusionEncoder
 from tfcap.losses import SequenceCrossentropy
 from tfcap.losses import sequence_crossentropy
 from tfcap.models import DialogGenerator
-from tfcap.ops import token_log_probs
 
 ROWS = np.arange(8)
 BATCH = dialogs.batches().inputs(ROWS)

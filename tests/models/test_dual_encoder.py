@@ -6,9 +6,9 @@ import tensorflow as tf
 import tests.testing as contract
 from tests.models.test_retrieval_listener import recall
 from tests.models.test_retrieval_listener import toy
+from tfcap._ops import sequence_mask
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.models import DualEncoder
-from tfcap.ops import sequence_mask
 
 VOCABULARY, EOS = 11, 2
 CAPTION = np.array(

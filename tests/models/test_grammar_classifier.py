@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 import tests.testing as contract
+from tfcap._ops import sequence_mask
 from tfcap.models import GrammarClassifier
-from tfcap.ops import sequence_mask
 
 VOCABULARY, EOS = 11, 2
 CAPTION = np.array(

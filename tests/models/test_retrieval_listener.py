@@ -4,13 +4,13 @@ import pytest
 import tensorflow as tf
 
 import tests.testing as contract
+from tfcap._ops import sequence_mask
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import hinge_retrieval_loss
 from tfcap.metrics import CollapseRatio
 from tfcap.models import CaptionEvaluator
 from tfcap.models import DualEncoder
 from tfcap.models import RetrievalListener
-from tfcap.ops import sequence_mask
 
 VOCABULARY, EOS = 11, 2
 RNG = np.random.default_rng(0)

@@ -9,17 +9,17 @@ from keras import ops
 from tests import tiny
 from tfcap import objectives
 from tfcap import rewards
+from tfcap._ops import straight_through
 from tfcap.decoding import Greedy
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import WordChannel
-from tfcap.layers._fast.word_vectors import Words
+from tfcap.layers._fast.word_vectors import WordIds
 from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.objectives import Episode
 from tfcap.objectives.score_function import equal_rewards
-from tfcap.ops import straight_through
 
 #: Two references an image; the last image has one.
 REFERENCES = np.array(
@@ -83,7 +83,7 @@ class Rows(WordChannel):
         soft = ops.softmax(logits)
         ids = ops.argmax(ops.where(logits > -1e8, logits + noise, -1e9), -1)
         hard = ops.one_hot(ids, logits.shape[-1])
-        return remember_words(straight_through(hard, soft), Words(ids))
+        return remember_words(straight_through(hard, soft), WordIds(ids))
 
 
 class Worth(rewards.Reward):

@@ -142,7 +142,7 @@ CASES = {
         standardize="batch",
     ),
     "penalized": lambda p: p.scored(
-        p.reward + 0.5 * rewards.Overlong(2, 4), baseline=leave_one_out()
+        p.reward + 0.5 * rewards.LengthPenalty(2, 4), baseline=leave_one_out()
     ),
     "scaled": lambda p: p.scored(-2.0 * p.reward, baseline=leave_one_out()),
     "relax": lambda p: objectives.RELAX(
@@ -317,7 +317,7 @@ def test_in_a_sum_the_others_count():
         (first + other, [2.5, 1.0 + 1.5, 0.0]),
         (first + first, [-np.inf, 2.0, 0.0]),
         # A penalty alone judges no caption.
-        (first + rewards.Overlong(1, 9), [-np.inf, 1.0, 0.0]),
+        (first + rewards.LengthPenalty(1, 9), [-np.inf, 1.0, 0.0]),
         (1.0 * (first + second) - first, [0.25, 0.0, 0.0]),
     ):
         assert total.abstains

@@ -17,7 +17,7 @@ from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BidirectionalContrastive
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import Retrieval
 
 RNG = np.random.default_rng(3)
@@ -161,7 +161,7 @@ def test_its_own_reward_alone_leaves_a_part_of_the_gradient_out(negatives):
 @pytest.mark.parametrize("samples", [1, 2])
 @pytest.mark.parametrize("said", [[[3]], [[4], [5]]])
 def test_what_does_not_depend_on_the_samples_is_a_baseline(said, samples):
-    reward = 2.0 * Retrieval(Retriever(), 0.7) + 0.5 * Constant()
+    reward = 2.0 * Retrieval(Retriever(), 0.7) + 0.5 * ConstantReward()
     baseline = DecoderBaseline(reward, Said([said] * 2))
     found, expected = gradients(reward, 2, samples, 2, baseline=baseline)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)

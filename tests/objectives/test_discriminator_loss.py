@@ -7,9 +7,9 @@ from tests import tiny
 from tests.rewards.test_match_probability import HUMAN
 from tests.rewards.test_match_probability import INPUTS
 from tests.rewards.test_match_probability import chances
+from tests.rewards.test_match_probability import learners
 from tests.rewards.test_match_probability import pair_chances
 from tests.rewards.test_match_probability import pair_players
-from tests.rewards.test_match_probability import players
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
@@ -18,8 +18,8 @@ from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import MatchProbability
-from tfcap.training import Game
-from tfcap.training import Player
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def sample(num_samples=2):
@@ -51,7 +51,7 @@ def oracle(evaluator, said, human, generated, mismatched):
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0), (0.5, 2.0)])
 def test_is_the_surprise_at_three_kinds_of_captions(weights):
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     human = np.array(
         [[[3, 4, 2], [4, 2, 0]], [[3, 3, 2], [0, 0, 0]], [[2, 0, 0], [3, 2, 0]]]
     )
@@ -69,7 +69,7 @@ def test_is_the_surprise_at_three_kinds_of_captions(weights):
 
 
 def test_logs_tell_how_sure_it_is_of_each_kind():
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     decoder = sample()
     objective = DiscriminatorLoss(evaluator, decoder)
     episode = Episode(speaker, INPUTS)
@@ -101,7 +101,7 @@ def test_logs_tell_how_sure_it_is_of_each_kind():
     ],
 )
 def test_the_evaluator_learns_and_the_speaker_does_not(decoder):
-    speaker, evaluator = players(image_dropout=0.5)
+    speaker, evaluator = learners(image_dropout=0.5)
     objective = DiscriminatorLoss(evaluator, decoder)
     with tf.GradientTape() as tape:
         episode = Episode(speaker, INPUTS, training=True)
@@ -115,7 +115,7 @@ def test_the_evaluator_learns_and_the_speaker_does_not(decoder):
 
 
 def test_an_image_alone_has_nothing_to_be_told_from():
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     one = {key: x[:1] for key, x in INPUTS.items()}
     loss, logs = DiscriminatorLoss(evaluator, sample()).loss(
         Episode(speaker, one)
@@ -125,7 +125,7 @@ def test_an_image_alone_has_nothing_to_be_told_from():
 
 def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
     keras.utils.set_random_seed(0)
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     # People name what is in the image; the speaker does not look.
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, 64)
@@ -138,9 +138,9 @@ def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
         "image": image,
         "references": human,
     }
-    player = Player(evaluator, DiscriminatorLoss(evaluator, sample()))
+    learner = Learner(evaluator, DiscriminatorLoss(evaluator, sample()))
     before = np.array(speaker.table)
-    game = Game(speaker, {"evaluator": player})
+    game = JointTraining(speaker, {"evaluator": learner})
     game.compile(keras.optimizers.Adam(0.05))
     game.fit(inputs, batch_size=64, epochs=40, verbose=0)
     logs = game.evaluate(inputs, batch_size=64, verbose=0, return_dict=True)
@@ -150,7 +150,7 @@ def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
 
 
 def test_a_kind_of_no_weight_is_neither_judged_nor_logged():
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     episode = Episode(speaker, INPUTS)
     whole, logs = DiscriminatorLoss(evaluator, sample()).loss(episode)
     decoder, rest = sample(), 0.0
@@ -201,18 +201,18 @@ def test_in_a_game_captions_are_rewarded_before_the_judge_steps():
         return pair_chances(*judge, HUMAN, HUMAN > 0).mean()
 
     before, kept = score(), judge[1].get_weights()
-    players = {
+    learners = {
         "speaker": (speaker, ScoreFunction(reward, GroundTruth())),
         "discriminator": (judge[0], adversary),
     }
-    game = Game(
+    game = JointTraining(
         speaker,
         {
-            name: Player(network, objective)
-            for name, (network, objective) in players.items()
+            name: Learner(network, objective)
+            for name, (network, objective) in learners.items()
         },
     )
-    game.compile({name: keras.optimizers.SGD(0.5) for name in players})
+    game.compile({name: keras.optimizers.SGD(0.5) for name in learners})
     logs = game.train_on_batch(INPUTS, return_dict=True)
     for name in (
         "speaker_match_probability",
@@ -225,7 +225,7 @@ def test_in_a_game_captions_are_rewarded_before_the_judge_steps():
 
 
 def test_what_cannot_judge_or_speak_is_refused():
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     with pytest.raises(TypeError, match="`evaluator` must have the method"):
         DiscriminatorLoss(speaker, sample())
     with pytest.raises(TypeError, match="`decoder` must be"):
@@ -239,7 +239,7 @@ def test_what_cannot_judge_or_speak_is_refused():
 
 
 def test_captions_of_the_same_image_are_not_those_of_another():
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     same = np.array([7, 8, 7, -1, -1])
     episode = Episode(speaker, {**INPUTS, "row": same})
     objective = DiscriminatorLoss(evaluator, sample(), 0.0, same="row")

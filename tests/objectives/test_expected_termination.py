@@ -272,7 +272,7 @@ class Pair:
 
 @pytest.mark.parametrize("negatives", ["hardest", 0.4])
 def test_it_is_exact_for_captions_that_are_each_others_negatives(negatives):
-    """The mean over all that both captions may be, of two players' stops."""
+    """The mean over all that both captions may be, of two learners' stops."""
     speaker = tiny.MemorySpeaker(seed=2)
     images = np.random.default_rng(3).normal(size=(2, 1, 4)).astype("float32")
     inputs = {**tiny.batch(2), "image": images}

@@ -9,7 +9,7 @@ from tfcap.objectives import Baseline
 from tfcap.objectives import Episode
 from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 
 TOKENS = tiny.captions(3)
 MASK = (TOKENS > 0).astype("float32")
@@ -53,12 +53,12 @@ def test_without_bootstrapping_the_credit_is_the_reward():
 
 def test_an_estimator_takes_it():
     decoder, critic = Everything(3), Known()
-    term = ScoreFunction(Constant(), decoder, critic, credit=GAE(critic))
+    term = ScoreFunction(ConstantReward(), decoder, critic, credit=GAE(critic))
     loss, logs = term.loss(Episode(tiny.TableSpeaker(), tiny.batch(1)))
     assert np.isfinite(float(loss)) and "constant_advantage" in logs
     for other in (None, Known()):
         with pytest.raises(ValueError, match="`baseline` must be that of"):
-            ScoreFunction(Constant(), decoder, other, credit=GAE(critic))
+            ScoreFunction(ConstantReward(), decoder, other, credit=GAE(critic))
     with pytest.raises(TypeError, match="`baseline` must be a"):
         GAE(None)
     with pytest.raises(ValueError, match="`lambda_` must be in"):

@@ -17,9 +17,9 @@ from tfcap.objectives import Episode
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 from tfcap.training.checkpoint import RunCheckpoint
 
 
@@ -158,16 +158,16 @@ def test_it_is_fitted_alone_and_then_beside_the_speaker(tmp_path):
         return game.fit(data, epochs=2, verbose=0, shuffle=False).history
 
     adam = keras.optimizers.Adam(0.05)
-    fitted = Player(baseline.network, objective)
+    fitted = Learner(baseline.network, objective)
     before = speaker.get_weights()[0]
-    alone = Game(speaker, {"baseline": fitted})
+    alone = JointTraining(speaker, {"baseline": fitted})
     history = train(alone, adam)
     assert abs(history["baseline_worth_advantage"][1]) < 0.1
     assert history["baseline_worth"][1] > 0.5
     np.testing.assert_array_equal(speaker.get_weights()[0], before)
     own = baseline.network.get_weights()
-    player = Player(speaker, objective)
-    both = Game(speaker, {"speaker": player, "baseline": fitted})
+    learner = Learner(speaker, objective)
+    both = JointTraining(speaker, {"speaker": learner, "baseline": fitted})
     own_rate = keras.optimizers.SGD(0.05)
     history = train(both, {"speaker": own_rate, "baseline": adam})
     rewards = history["speaker_worth"]
@@ -176,7 +176,7 @@ def test_it_is_fitted_alone_and_then_beside_the_speaker(tmp_path):
     assert (speaker.get_weights()[0] != before).any()
     after = baseline.network.get_weights()
     assert all((a != b).any() for a, b in zip(own, after, strict=True))
-    # The network is a layer of the objective and a player: one and the same.
+    # The network is a layer of the objective and a learner: one and the same.
     checkpoint = RunCheckpoint(tmp_path)
     checkpoint.save(both, 1)
     baseline.network.set_weights(own)
@@ -192,9 +192,9 @@ def test_the_speaker_steps_as_if_the_baseline_did_not_learn():
         baseline.network.trainable = "baseline" in names
         objective = ScoreFunction(Worth(), samples, baseline)
         networks = {"speaker": speaker, "baseline": baseline.network}
-        game = Game(
+        game = JointTraining(
             speaker,
-            {name: Player(networks[name], objective) for name in names},
+            {name: Learner(networks[name], objective) for name in names},
         )
         game.compile({name: _sgd() for name in names})
         game.train_on_batch(tiny.batch(50))
@@ -248,8 +248,8 @@ def test_in_a_game_somebody_must_train_it():
     speaker, samples = Mindful(2), decoder(2)
     baseline = learned(samples)
     objective = ScoreFunction(Worth(), samples, baseline)
-    player = Player(speaker, objective)
+    learner = Learner(speaker, objective)
     with pytest.raises(ValueError, match="`speaker`.*'learned_baseline'"):
-        Game(speaker, {"speaker": player})
+        JointTraining(speaker, {"speaker": learner})
     baseline.network.trainable = False
-    Game(speaker, {"speaker": player})
+    JointTraining(speaker, {"speaker": learner})

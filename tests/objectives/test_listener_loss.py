@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from tests.rewards.test_retrieval import INPUTS
-from tests.rewards.test_retrieval import players
+from tests.rewards.test_retrieval import learners
 from tests.rewards.test_retrieval import soft
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
@@ -24,7 +24,7 @@ def loss_and_slopes(objective, speaker, listener):
 
 
 def test_who_listens_has_the_gradient_of_pathwise_and_who_speaks_none():
-    speaker, listener = players()
+    speaker, listener = learners()
     reward, found = Retrieval(listener, margin=1.0), []
     for estimator in (Pathwise, ListenerLoss):
         objective = estimator(reward, soft())
@@ -44,7 +44,7 @@ def test_who_listens_has_the_gradient_of_pathwise_and_who_speaks_none():
 
 @pytest.mark.parametrize("decoder", [GroundTruth(), Sample(max_length=3)])
 def test_words_of_any_decoder_will_do(decoder):
-    speaker, listener = players()
+    speaker, listener = learners()
     objective = ListenerLoss(Retrieval(listener), decoder, name="heard")
     _, logs, slopes = loss_and_slopes(objective, speaker, listener)
     assert slopes[0] is None and all(np.any(x) for x in slopes[1:3])
@@ -52,7 +52,7 @@ def test_words_of_any_decoder_will_do(decoder):
 
 
 def test_what_cannot_be_trained_so_is_refused():
-    _, listener = players()
+    _, listener = learners()
     with pytest.raises(ValueError, match="`reward` must be differentiable"):
         ListenerLoss(BLEU(4), GroundTruth())
     with pytest.raises(TypeError, match="`decoder` must be.*Received: decoder"):
@@ -60,7 +60,7 @@ def test_what_cannot_be_trained_so_is_refused():
 
 
 def test_a_reward_that_trains_nobody_is_refused():
-    _, listener = players()
+    _, listener = learners()
     still = Retrieval(listener, learning=False)
     some = Retrieval(listener) + still
     for reward in (still, some, some * keras.Variable(1.0)):

@@ -18,7 +18,7 @@ from tfcap.objectives import MonteCarlo
 from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BidirectionalContrastive
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import KLPenalty
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Reward
@@ -92,7 +92,7 @@ def test_a_sentence_of_one_word_has_its_own_reward():
     episode = Episode(tiny.TableSpeaker(), tiny.batch(2))
     rewards = np.array([[4.0], [5.0]])
     told = Told([[[3]], [[2]]])
-    found = MonteCarlo(2)(rewards, episode, Constant(), told)
+    found = MonteCarlo(2)(rewards, episode, ConstantReward(), told)
     np.testing.assert_array_equal(found, rewards[..., None])
 
 
@@ -261,7 +261,7 @@ def test_what_is_logged_is_the_reward_of_sentences():
 def test_all_continuations_are_scored_in_one_call_beside_their_batch():
     seen = []
 
-    class Curious(Constant):
+    class Curious(ConstantReward):
         def call(self, rollout, episode):
             seen.append((rollout.tokens.shape, rollout.words, episode))
             return super().call(rollout, episode)
@@ -280,10 +280,12 @@ def test_what_cannot_be_credited_is_refused():
             MonteCarlo(**{name: 0})
     episode = Episode(tiny.TableSpeaker(), tiny.batch(2))
     with pytest.raises(TypeError, match="any prefix.*decoder=Greedy"):
-        ScoreFunction(Constant(), Greedy(max_length=2), credit=MonteCarlo())
+        ScoreFunction(
+            ConstantReward(), Greedy(max_length=2), credit=MonteCarlo()
+        )
     once = Sample(no_repeat_ngram=3)
     with pytest.raises(ValueError, match="`no_repeat_ngram` must be 0"):
-        ScoreFunction(Constant(), once, credit=MonteCarlo())
+        ScoreFunction(ConstantReward(), once, credit=MonteCarlo())
 
     class Words(Reward):
         def call(self, rollout, episode):
@@ -311,7 +313,7 @@ REFUSED = {
 @pytest.mark.parametrize("reward", REFUSED)
 def test_rewards_of_more_than_a_sentence_are_refused(reward):
     make, what = REFUSED[reward]
-    for refused in (make(), Constant() + 0.1 * make()):
+    for refused in (make(), ConstantReward() + 0.1 * make()):
         ScoreFunction(refused, sample(2))
         with pytest.raises(ValueError, match=f"must not {what}"):
             ScoreFunction(refused, sample(2), credit=MonteCarlo())

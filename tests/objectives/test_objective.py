@@ -9,7 +9,7 @@ from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 
 REFERENCES = [[[3, 2]], [[2, 0]]]
 
@@ -51,7 +51,7 @@ def test_terms_with_one_decoder_share_one_rollout():
 
     shared = Counting(Categorical(seed=0), max_length=2)
     loss(
-        ScoreFunction(Constant(), shared)
+        ScoreFunction(ConstantReward(), shared)
         + SupervisedLoss(
             lambda e: e.rollout(shared).mask[..., 0], "mask", (shared,)
         )
@@ -61,8 +61,8 @@ def test_terms_with_one_decoder_share_one_rollout():
 
 def test_layers_are_listed_once():
     shared = Sample(Categorical(seed=0), max_length=2)
-    objective = ScoreFunction(Constant(), shared) + ScoreFunction(
-        Constant(), shared
+    objective = ScoreFunction(ConstantReward(), shared) + ScoreFunction(
+        ConstantReward(), shared
     )
     assert objective.layers() == [shared.channel]
 

@@ -11,7 +11,7 @@ from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.objectives import Episode
 from tfcap.objectives import Pathwise
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
 
 WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
@@ -91,8 +91,8 @@ def test_the_logged_reward_is_minus_the_loss():
 
 def test_what_cannot_carry_a_gradient_is_refused_where_it_is_written():
     sample = Sample(GumbelSoftmaxST(), max_length=2)
-    with pytest.raises(ValueError, match="Constant. Use ScoreFunction"):
-        Pathwise(Constant(), sample)
+    with pytest.raises(ValueError, match="ConstantReward. Use ScoreFunction"):
+        Pathwise(ConstantReward(), sample)
     for decoder in (Sample(Categorical(), max_length=2), BeamSearch()):
         with pytest.raises(ValueError, match="`decoder`.*straight-through"):
             Pathwise(SoftWorth(), decoder)

@@ -11,7 +11,7 @@ from tfcap.objectives import MonteCarlo
 from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 
 
 def test_a_word_is_held_against_what_was_expected_before_it():
@@ -24,7 +24,7 @@ def test_a_word_is_held_against_what_was_expected_before_it():
 
 def test_the_first_word_is_held_against_what_is_given():
     episode = Episode(tiny.TableSpeaker(), tiny.batch(2, [[[3]], [[4]]]))
-    first = DecoderBaseline(Constant(7.0), GroundTruth())
+    first = DecoderBaseline(ConstantReward(7.0), GroundTruth())
     found = PrefixBaseline(first)(np.zeros((2, 3, 2), "float32"), episode)
     np.testing.assert_array_equal(found, [[[7, 0]] * 3] * 2)
 
@@ -50,7 +50,9 @@ def test_where_beginnings_are_skipped_it_is_what_the_last_one_was_worth():
 
 def test_it_must_know_which_beginnings_are_skipped():
     def estimator(baseline, credit):
-        return ScoreFunction(Constant(), Sample(), baseline, credit=credit)
+        return ScoreFunction(
+            ConstantReward(), Sample(), baseline, credit=credit
+        )
 
     def equal(rewards, episode, reward, decoder):
         return rewards[..., None]
@@ -71,7 +73,10 @@ def test_the_baseline_of_the_first_word_may_hold_layers():
     baseline = PrefixBaseline(first)
     assert baseline.layers == first.layers
     objective = ScoreFunction(
-        Constant(7.0), Sample(max_length=3), baseline, credit=MonteCarlo(1)
+        ConstantReward(7.0),
+        Sample(max_length=3),
+        baseline,
+        credit=MonteCarlo(1),
     )
     assert first.mean in objective.layers()
     episode = Episode(tiny.TableSpeaker(), tiny.batch(2), training=True)

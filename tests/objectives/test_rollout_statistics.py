@@ -14,10 +14,10 @@ from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.rewards import Constant
-from tfcap.training import Game
+from tfcap.rewards import ConstantReward
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 
 SAID = np.array(
     [
@@ -150,7 +150,7 @@ def test_training_tracks_all_of_it(capsys):
     history = model.fit(data, epochs=2, batch_size=4).history
     assert set(history) == {"loss", *names}
     assert "worth_clipped_ratio" in capsys.readouterr().out
-    game = Game(speaker, {"one": Player(speaker, objective)})
+    game = JointTraining(speaker, {"one": Learner(speaker, objective)})
     game.compile(keras.optimizers.SGD(0.1))
     history = game.fit(data, batch_size=4).history
     assert set(history) == {"one_loss", *(f"one_{name}" for name in names)}
@@ -159,7 +159,7 @@ def test_training_tracks_all_of_it(capsys):
 
 
 def test_a_part_of_a_reward_may_not_be_named_as_what_is_logged():
-    class Length(Constant):
+    class Length(ConstantReward):
         name = "mean_length"
 
     ScoreFunction(Length(), decoder())

@@ -6,7 +6,7 @@ from tfcap.decoding import GroundTruth
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 
 
 def test_a_constant_reward_on_ground_truth_is_cross_entropy():
@@ -19,7 +19,7 @@ def test_a_constant_reward_on_ground_truth_is_cross_entropy():
     )
     for objective in (
         TeacherForcing(),
-        ScoreFunction(Constant(1.0), GroundTruth()),
+        ScoreFunction(ConstantReward(1.0), GroundTruth()),
     ):
         loss, _ = objective.loss(Episode(speaker, inputs))
         np.testing.assert_allclose(loss, expected, rtol=1e-5, atol=1e-6)

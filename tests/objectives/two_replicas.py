@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tests import tiny
 from tests.objectives.test_score_function import Worth
+from tfcap._ops import sequence_mask
 from tfcap.decoding import Decoder
 from tfcap.decoding import Rollout
 from tfcap.models import CaptionEvaluator
@@ -18,7 +19,6 @@ from tfcap.objectives import Episode
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import ScoreFunction
-from tfcap.ops import sequence_mask
 
 HALVES = (slice(0, 3), slice(3, 4))
 RNG = np.random.default_rng(0)

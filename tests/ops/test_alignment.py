@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tfcap.ops import common_subsequence
-from tfcap.ops import edit_distance
+from tfcap._ops import common_subsequence
+from tfcap._ops import edit_distance
 
 RNG = np.random.default_rng(0)
 sentences = st.lists(st.integers(0, 3), max_size=7)

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcap.ops import check_shape
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_number
-from tfcap.ops.arguments import checked_rate
-from tfcap.ops.arguments import checked_scalar
-from tfcap.ops.arguments import checked_seed
-from tfcap.ops.arguments import initial_value
+from tfcap._ops import check_shape
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
+from tfcap._ops.arguments import checked_rate
+from tfcap._ops.arguments import checked_scalar
+from tfcap._ops.arguments import checked_seed
+from tfcap._ops.arguments import initial_value
 
 
 def positive(value, check=checked_number):

@@ -2,8 +2,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfcap.ops import Resident
-from tfcap.ops import compiled
+from tfcap._ops import Resident
+from tfcap._ops import compiled
 
 
 def test_a_compiled_function_gives_the_same_anywhere():

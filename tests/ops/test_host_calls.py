@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcap.ops import call_on_host
-from tfcap.ops import captions_of
+from tfcap._ops import call_on_host
+from tfcap._ops import captions_of
 from tfcap.text import Vocabulary
 
 TOKENS = np.array([[[4, 5, 2], [5, -1, -1]], [[-1, -1, -1], [4, 4, 4]]])

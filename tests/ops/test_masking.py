@@ -5,12 +5,12 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from tfcap.ops import masked_logsumexp
-from tfcap.ops import masked_mean
-from tfcap.ops import masked_softmax
-from tfcap.ops import reference_mask
-from tfcap.ops import sequence_mask
-from tfcap.ops import without_start
+from tfcap._ops import masked_logsumexp
+from tfcap._ops import masked_mean
+from tfcap._ops import masked_softmax
+from tfcap._ops import reference_mask
+from tfcap._ops import sequence_mask
+from tfcap._ops import without_start
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(5, 4)).astype("float32")

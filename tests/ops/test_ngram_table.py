@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcap.ops import NGramTable
+from tfcap._ops import NGramTable
 from tfcap.text.ngrams import pack_ngrams
 
 RNG = np.random.default_rng(0)

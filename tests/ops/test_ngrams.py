@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tfcap.ops import ngram_counts
-from tfcap.ops import sentence_lengths
-from tfcap.ops import words_only
-from tfcap.ops.ngrams import count_bits
+from tfcap._ops import ngram_counts
+from tfcap._ops import sentence_lengths
+from tfcap._ops import words_only
+from tfcap._ops.ngrams import count_bits
 
 RNG = np.random.default_rng(0)
 sentences = st.lists(st.integers(0, 3), max_size=9)

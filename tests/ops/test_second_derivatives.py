@@ -8,12 +8,12 @@ import pytest
 import tensorflow as tf
 
 import tfcap
-from tfcap.layers.given_word import mean_relaxed
-from tfcap.ops import masked_logsumexp
-from tfcap.ops import masked_mean
-from tfcap.ops import masked_softmax
-from tfcap.ops import straight_through
-from tfcap.ops import token_log_probs
+from tfcap._ops import masked_logsumexp
+from tfcap._ops import masked_mean
+from tfcap._ops import masked_softmax
+from tfcap._ops import straight_through
+from tfcap._ops import token_log_probs
+from tfcap.layers.conditional_gumbel import mean_relaxed
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.normal(size=(4, 5)).astype("float32")
@@ -22,8 +22,8 @@ NOISE = RNG.normal(size=(2, 4, 5)).astype("float32")
 MASK = np.array([[1, 1, 0, 1, 1]] * 3 + [[0] * 5], "float32")
 #: Sources of gradients by hand, and where each is differentiated twice.
 BY_HAND = {
-    "ops/sequences.py": "here",
-    "layers/given_word.py": "here",
+    "_ops/sequences.py": "here",
+    "layers/conditional_gumbel.py": "here",
     "layers/_fast/word_vectors.py": "layers/test_word_vectors.py",
     "layers/_fast/stepwise.py": "layers/test_stepwise.py",
     "models/causal_decoder.py": "models/test_causal_lm_speaker_adapters.py",

@@ -4,11 +4,11 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from tfcap.ops import likeliest_words
-from tfcap.ops import map_distinct
-from tfcap.ops import repeat_samples
-from tfcap.ops import take_rows
-from tfcap.ops import token_log_probs
+from tfcap._ops import likeliest_words
+from tfcap._ops import map_distinct
+from tfcap._ops import repeat_samples
+from tfcap._ops import take_rows
+from tfcap._ops import token_log_probs
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.integers(0, 2, size=(30, 3)).astype("int32")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcap.ops import straight_through
+from tfcap._ops import straight_through
 
 SOFT = np.random.default_rng(0).dirichlet(np.ones(50), size=200)
 HARD = np.eye(50)[SOFT.argmax(-1)]

@@ -7,12 +7,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfcap.ops import SeedGenerator
-from tfcap.ops import gather_across_replicas
-from tfcap.ops import mean_over_replicas
-from tfcap.ops import num_replicas
-from tfcap.ops import rows_across_replicas
-from tfcap.ops import sum_over_replicas
+from tfcap._ops import SeedGenerator
+from tfcap._ops import gather_across_replicas
+from tfcap._ops import mean_over_replicas
+from tfcap._ops import num_replicas
+from tfcap._ops import rows_across_replicas
+from tfcap._ops import sum_over_replicas
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.normal(size=(4, 3)).astype("float32")

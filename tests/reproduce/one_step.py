@@ -4,7 +4,7 @@ import dataclasses
 
 
 def one_step(experiment, row, **point):
-    """Networks of a row by role after a step of each of its players."""
+    """Networks of a row by role after a step of each of its learners."""
     # Rates that rise are 0 in the first step.
     experiment.settings = dataclasses.replace(
         experiment.settings, warm_up_steps=0

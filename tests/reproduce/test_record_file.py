@@ -157,7 +157,7 @@ def test_an_error_of_the_disk_that_passes_leaves_one_line(
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
 
     monkeypatch.setattr(f"os.{name}", fail)
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     append_record(path, {"c": 3})
     monkeypatch.undo()
     with pytest.warns(UserWarning, match="half a line"):
@@ -177,7 +177,7 @@ def test_a_log_reads_again_what_a_disk_did_not_give(tmp_path, monkeypatch):
         return read(log)
 
     monkeypatch.setattr(record_file.RecordLog, "_added", fail)
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     assert read_records(path) == [{"a": 1}]
 
 

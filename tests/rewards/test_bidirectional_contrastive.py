@@ -5,7 +5,7 @@ import tensorflow as tf
 from keras import ops
 
 from tests.losses.test_bidirectional_contrastive_loss import oracle
-from tests.rewards.test_retrieval import players
+from tests.rewards.test_retrieval import learners
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import GroundTruth
@@ -16,7 +16,7 @@ from tfcap.objectives import Episode
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BidirectionalContrastive
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 
 RNG = np.random.default_rng(0)
 HUMAN = [[[3, 4, 2], [4, 4, 2]], [[4, 3, 2]] * 2, [[3, 2, 0], [0, 0, 0]]]
@@ -55,7 +55,7 @@ def look(listener, key):
     ],
 )
 def test_is_the_reward_of_the_paper(scored, options):
-    speaker, listener = players()
+    speaker, listener = learners()
     reward = BidirectionalContrastive(
         listener, (BEAM, GREEDY, TRUTH), temperature=0.1, **options
     )
@@ -85,7 +85,7 @@ def test_is_the_reward_of_the_paper(scored, options):
 
 
 def test_embeddings_of_images_may_be_part_of_the_batch():
-    speaker, listener = players()
+    speaker, listener = learners()
     reward = BidirectionalContrastive(listener, (GREEDY,), **NEAR)
     episode = Episode(speaker, INPUTS)
     wanted = reward(episode.references, episode)
@@ -97,7 +97,7 @@ def test_embeddings_of_images_may_be_part_of_the_batch():
 
 
 def test_embeddings_of_another_space_are_refused_by_name():
-    speaker, listener = players()
+    speaker, listener = learners()
     for key in ("image", "near"):
         ready = look(listener, key).reshape(*INPUTS[key].shape[:-2], -1)[
             ..., 1:
@@ -109,7 +109,7 @@ def test_embeddings_of_another_space_are_refused_by_name():
 
 
 def test_what_the_greedy_caption_says_too_gets_at_most_nothing():
-    speaker, listener = players()
+    speaker, listener = learners()
     episode = Episode(speaker, INPUTS)
     said = episode.rollout(GREEDY).stop_gradient()
     reward = BidirectionalContrastive(
@@ -120,7 +120,7 @@ def test_what_the_greedy_caption_says_too_gets_at_most_nothing():
 
 
 def test_a_retriever_of_tokens_is_given_tokens():
-    speaker, listener = players()
+    speaker, listener = learners()
 
     class Reader:
         differentiable = False
@@ -145,7 +145,7 @@ def test_a_retriever_of_tokens_is_given_tokens():
 
 @pytest.mark.parametrize("learning", [False, True])
 def test_gradients_pass_through_soft_words(learning):
-    speaker, listener = players()
+    speaker, listener = learners()
     said = Sample(
         PartialSamplingST(0.5, seed=0), 2, max_length=3, feedback="relaxed"
     )
@@ -171,7 +171,7 @@ def slope(speaker, function):
 
 @pytest.mark.parametrize("decoder", [BEAM, TRUTH])
 def test_trajectories_of_a_search_and_of_people_are_weighted(decoder):
-    speaker, listener = players()
+    speaker, listener = learners()
     reward = BidirectionalContrastive(
         listener, (BEAM, GREEDY, TRUTH), credit="own"
     )
@@ -196,15 +196,15 @@ def test_trajectories_of_a_search_and_of_people_are_weighted(decoder):
     assert np.abs(wanted).max() > 1e-3
     np.testing.assert_allclose(found(reward), wanted, rtol=1e-3, atol=1e-6)
     # A constant beside it is so much teacher forcing.
-    forcing = found(Constant())
-    lifted = found(reward + 0.3 * Constant())
+    forcing = found(ConstantReward())
+    lifted = found(reward + 0.3 * ConstantReward())
     np.testing.assert_allclose(
         lifted, found(reward) + 0.3 * forcing, rtol=1e-3, atol=1e-6
     )
 
 
 def test_a_variable_anneals_the_temperature():
-    speaker, listener = players()
+    speaker, listener = learners()
     temperature = keras.Variable(1.0, trainable=False)
     moved = BidirectionalContrastive(listener, temperature=temperature)
     episode = Episode(speaker, INPUTS)
@@ -220,7 +220,7 @@ def test_a_variable_anneals_the_temperature():
 
 
 def test_what_is_missing_is_named():
-    speaker, listener = players()
+    speaker, listener = learners()
     with pytest.raises(TypeError, match="`retriever` must have the method"):
         BidirectionalContrastive(speaker)
     with pytest.raises(ValueError, match="`combine` must be"):

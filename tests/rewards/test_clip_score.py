@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.rewards.test_retrieval import INPUTS
-from tests.rewards.test_retrieval import players
+from tests.rewards.test_retrieval import learners
 from tests.rewards.test_retrieval import soft
 from tfcap.models import PairDiscriminator
 from tfcap.objectives import DiscriminatorLoss
@@ -15,7 +15,7 @@ from tfcap.rewards import MatchProbability
 
 
 def test_is_the_score_of_every_sample_and_its_image():
-    speaker, listener = players()
+    speaker, listener = learners()
     episode = Episode(speaker, INPUTS)
     said = episode.rollout(soft())
     mask = np.array(said.mask)
@@ -34,7 +34,7 @@ def test_is_the_score_of_every_sample_and_its_image():
 
 
 def test_images_are_those_that_the_retriever_asks_for():
-    speaker, listener = players()
+    speaker, listener = learners()
     listener.image_key = "own"
     inputs = {**INPUTS, "own": INPUTS["image"], "image": INPUTS["more"]}
     episode = Episode(speaker, inputs)
@@ -50,14 +50,14 @@ def test_images_are_those_that_the_retriever_asks_for():
 
 
 def test_embeddings_of_another_space_are_refused_by_name():
-    speaker, listener = players()
+    speaker, listener = learners()
     episode = Episode(speaker, {**INPUTS, "own": np.ones((5, 7), "float32")})
     with pytest.raises(ValueError, match=r"inputs\['own'\].* 6 .* of 7\."):
         CLIPScore(listener, image="own")(episode.references, episode)
 
 
 def test_what_is_missing_is_named():
-    speaker, listener = players()
+    speaker, listener = learners()
     with pytest.raises(TypeError, match="`retriever` must have the method"):
         CLIPScore(speaker)
     episode = Episode(speaker, INPUTS)

@@ -26,9 +26,9 @@ CASES = {
     "PairwiseDiversity": lambda x: rewards.PairwiseDiversity("edit", **x),
     "ROUGEL": lambda x: rewards.ROUGEL(**x),
     "WeightedSum": lambda x: rewards.BLEU(1, **x) + rewards.BLEU(2, **x),
-    "Overlong": lambda x: rewards.Overlong(2, 4),
-    "Standardized": lambda x: rewards.Standardized(rewards.Overlong(2, 4)),
-    "Constant": lambda x: rewards.Constant(2.0),
+    "LengthPenalty": lambda x: rewards.LengthPenalty(2, 4),
+    "Standardized": lambda x: rewards.Standardized(rewards.LengthPenalty(2, 4)),
+    "ConstantReward": lambda x: rewards.ConstantReward(2.0),
     "TextReward": lambda x: rewards.TextReward(
         lambda texts: [len(text) for text in texts], captions.VOCABULARY
     ),
@@ -132,8 +132,10 @@ def test_references_must_be_there_and_have_their_axes(name):
         lambda **x: rewards.KLPenalty(stranger.speaker(), **x),
         lambda **x: rewards.Retrieval(stranger.listener(), **x),
         lambda **x: rewards.Surprisal(**x),
-        lambda **x: rewards.Overlong(2, 4, **x),
-        lambda **x: rewards.WeightedSum([(1.0, rewards.Overlong(2, 4))], **x),
+        lambda **x: rewards.LengthPenalty(2, 4, **x),
+        lambda **x: rewards.WeightedSum(
+            [(1.0, rewards.LengthPenalty(2, 4))], **x
+        ),
         *(
             lambda reward=reward, **x: reward(x)
             for reward in (

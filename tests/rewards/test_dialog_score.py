@@ -20,7 +20,7 @@ INPUTS = dialogs.batches().inputs(np.arange(4))
 
 
 @pytest.fixture(scope="module")
-def players():
+def learners():
     keras.utils.set_random_seed(0)
     return dialogs.generator("lf"), dialogs.discriminator("lf")
 
@@ -30,17 +30,17 @@ def sample(num_samples=1):
     return Sample(channel, num_samples=num_samples, max_length=3)
 
 
-def rewarded(players, decoder, training=False, **arguments):
-    generator, discriminator = players
+def rewarded(learners, decoder, training=False, **arguments):
+    generator, discriminator = learners
     episode = Episode(generator, INPUTS, training=training)
     rollout = episode.rollout(decoder)
     reward = DialogScore(discriminator, **arguments)
     return rollout, reward(rollout, episode)
 
 
-def test_every_sample_is_scored_by_the_formula(players):
-    _, discriminator = players
-    rollout, found = rewarded(players, sample(2), temperature=0.5)
+def test_every_sample_is_scored_by_the_formula(learners):
+    _, discriminator = learners
+    rollout, found = rewarded(learners, sample(2), temperature=0.5)
     assert found.shape == (12, 2)
     anchor = np.asarray(discriminator.encode(INPUTS))
     truth = INPUTS["answer"].reshape(12, 1, -1)
@@ -59,8 +59,8 @@ def test_every_sample_is_scored_by_the_formula(players):
         )
 
 
-def test_the_truth_itself_is_worth_a_coin_toss(players):
-    _, found = rewarded(players, GroundTruth())
+def test_the_truth_itself_is_worth_a_coin_toss(learners):
+    _, found = rewarded(learners, GroundTruth())
     present = INPUTS["answer"].any(axis=-1).reshape(12, 1)
     np.testing.assert_allclose(
         found, -np.log(2) * present, rtol=1e-5, atol=1e-6
@@ -72,10 +72,10 @@ def test_a_temperature_of_nothing_is_refused():
         DialogScore(None, temperature=0.0)
 
 
-def gradients(players, learning):
-    generator, discriminator = players
+def gradients(learners, learning):
+    generator, discriminator = learners
     with tf.GradientTape() as tape:
-        _, found = rewarded(players, sample(), learning=learning)
+        _, found = rewarded(learners, sample(), learning=learning)
         loss = -ops.sum(found)
     variables = [
         *generator.trainable_variables,
@@ -89,16 +89,16 @@ def gradients(players, learning):
     return reached[:first], reached[first:second], reached[second:]
 
 
-def test_a_judge_is_read_and_a_learner_is_reached(players):
-    speaker, reading, answers = gradients(players, learning=False)
+def test_a_judge_is_read_and_a_learner_is_reached(learners):
+    speaker, reading, answers = gradients(learners, learning=False)
     assert any(speaker) and not any(reading) and any(answers)
-    speaker, reading, answers = gradients(players, learning=True)
+    speaker, reading, answers = gradients(learners, learning=True)
     assert any(speaker) and any(reading) and any(answers)
 
 
 @pytest.mark.parametrize("learning", [False, True])
 def test_the_truth_is_pushed_down_where_the_judge_learns_alone(learning):
-    """f(truth) is a constant to a judge, and a player's answer is not."""
+    """f(truth) is a constant to a judge, and a learner's answer is not."""
     reward, vectors = DialogScore(Plain(), learning), tf.eye(3)
     with tf.GradientTape() as tape:
         tape.watch(vectors)
@@ -128,8 +128,8 @@ class Plain:
         return ops.take(self.vectors, answers[..., 0], axis=0)
 
 
-def test_a_judge_reads_the_words_of_its_vocabulary(players):
-    generator, discriminator = players
+def test_a_judge_reads_the_words_of_its_vocabulary(learners):
+    generator, discriminator = learners
     short = Namespace(vocabulary_size=generator.vocabulary_size - 1)
     with pytest.raises(ValueError, match="`discriminator` must read the sp"):
         DialogScore(short)(None, Namespace(speaker=generator))

@@ -35,7 +35,7 @@ def padded(batch):
 
 
 @pytest.fixture(scope="module")
-def players():
+def learners():
     listener = CaptionEvaluator(speakers.VOCABULARY, 6, 5)
     listener(BATCH)
     return speakers.speaker("att2in"), listener
@@ -50,8 +50,8 @@ def players():
         MatchProbability,
     ],
 )
-def test_rewards(players, make):
-    speaker, listener = players
+def test_rewards(learners, make):
+    speaker, listener = learners
     reward, found = make(listener), []
     for inputs in (MASKED, padded(MASKED)):
         episode = Episode(speaker, inputs)
@@ -60,34 +60,34 @@ def test_rewards(players, make):
     np.testing.assert_allclose(*found, atol=1e-5)
 
 
-def test_discriminators(players):
-    loss = DiscriminatorLoss(players[1], Greedy(3))
+def test_discriminators(learners):
+    loss = DiscriminatorLoss(learners[1], Greedy(3))
     found = [
-        loss.loss(Episode(players[0], inputs))[0]
+        loss.loss(Episode(learners[0], inputs))[0]
         for inputs in (MASKED, padded(MASKED))
     ]
     np.testing.assert_allclose(*found, atol=1e-5)
 
 
-def test_evaluation(players):
+def test_evaluation(learners):
     vocabulary = Vocabulary(list("abcdefghi"))
     reports = [
-        Evaluator(players[0], inputs, players[1], vocabulary=vocabulary)()
+        Evaluator(learners[0], inputs, learners[1], vocabulary=vocabulary)()
         for inputs in (MASKED, padded(MASKED))
     ]
     assert reports[0].scores == reports[1].scores
     assert reports[0].ranks.tolist() == reports[1].ranks.tolist()
 
 
-def test_a_listener_of_images_alone_goes_on_working(players):
+def test_a_listener_of_images_alone_goes_on_working(learners):
     class Plain:
         vocabulary_size = speakers.VOCABULARY
-        embed_texts = players[1].embed_texts
+        embed_texts = learners[1].embed_texts
 
         def embed_images(self, image, training=False):
-            return players[1].embed_images(image)
+            return learners[1].embed_images(image)
 
-    episode = Episode(players[0], MASKED)
+    episode = Episode(learners[0], MASKED)
     for make in (Retrieval, CLIPScore):
         found = make(Plain())(episode.references, episode)
         assert np.isfinite(found).all()

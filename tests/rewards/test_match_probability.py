@@ -27,7 +27,7 @@ INPUTS = {
 }
 
 
-def players(**arguments):
+def learners(**arguments):
     keras.utils.set_random_seed(0)
     evaluator = CaptionEvaluator(
         tiny.VOCABULARY,
@@ -84,7 +84,7 @@ def sample(channel):
 
 
 def test_is_the_probability_of_every_sample_for_its_own_image():
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     episode = Episode(speaker, INPUTS)
     rollout = episode.rollout(sample(Categorical(seed=0)))
     reward = MatchProbability(evaluator)
@@ -140,7 +140,7 @@ def test_images_may_be_embedded_before_and_texts_be_read_as_tokens():
 
 
 def test_saying_nothing_is_no_caption():
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     episode = Episode(speaker, INPUTS)
     rollout = episode.rollout(sample(Categorical(seed=0)))
     silent = rollout._replace(mask=rollout.mask * [[[1.0], [0.0]]])
@@ -149,7 +149,7 @@ def test_saying_nothing_is_no_caption():
 
 
 def test_a_judge_never_drops_out():
-    speaker, evaluator = players(image_dropout=0.5, word_dropout=0.5)
+    speaker, evaluator = learners(image_dropout=0.5, word_dropout=0.5)
     values = []
     for training in (False, True):
         episode = Episode(speaker, INPUTS, training=training)
@@ -158,7 +158,7 @@ def test_a_judge_never_drops_out():
 
 
 def test_gradients_reach_who_speaks_through_the_words():
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     channel = PartialSamplingST(0.5, seed=0)
     objective = Pathwise(MatchProbability(evaluator), sample(channel))
     with tf.GradientTape() as tape:
@@ -169,7 +169,7 @@ def test_gradients_reach_who_speaks_through_the_words():
 
 def test_a_beginning_is_worth_what_its_ends_are():
     # Early feedback against enumeration, with a network for a judge.
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     table = ops.convert_to_numpy(speaker.table)
     decoder, reward = sample(Categorical(seed=4)), MatchProbability(evaluator)
     episode = Episode(speaker, INPUTS)
@@ -190,7 +190,7 @@ def test_a_beginning_is_worth_what_its_ends_are():
 
 
 def test_an_unfit_evaluator_or_batch_is_named():
-    speaker, evaluator = players()
+    speaker, evaluator = learners()
     with pytest.raises(TypeError, match="method `embed_images"):
         MatchProbability(speaker)
     with pytest.raises(TypeError, match="`retriever` must.*`embed_images"):

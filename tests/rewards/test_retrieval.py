@@ -32,7 +32,7 @@ INPUTS = {
 }
 
 
-def players(**arguments):
+def learners(**arguments):
     keras.utils.set_random_seed(0)
     listener = RetrievalListener(
         tiny.VOCABULARY,
@@ -53,7 +53,7 @@ def soft():
 @pytest.mark.parametrize("arguments", [{}, {"distractors": "more"}])
 @pytest.mark.parametrize("same", [None, "image_id"])
 def test_is_minus_the_hinges_of_every_sample(arguments, same):
-    speaker, listener = players()
+    speaker, listener = learners()
     reward = Retrieval(listener, 0.5, "hardest", same=same, **arguments)
     episode = Episode(speaker, INPUTS)
     rollout = episode.rollout(soft())
@@ -74,7 +74,7 @@ def test_is_minus_the_hinges_of_every_sample(arguments, same):
 
 
 def test_the_ratio_that_is_logged_is_one_where_all_is_heard_alike():
-    speaker, listener = players()
+    speaker, listener = learners()
     objective = Pathwise(Retrieval(listener), soft())
     # All embeddings are then zeros.
     for layer in (listener.project, listener.read):
@@ -111,13 +111,13 @@ def slopes(speaker, listener, **arguments):
 
 
 def test_a_judge_is_read_and_a_learner_is_reached():
-    speaker, listener = players()
+    speaker, listener = learners()
     assert slopes(speaker, listener) == [True, True, True]
     assert slopes(speaker, listener, learning=False) == [True, False, True]
 
 
 def test_a_learner_drops_out_when_the_episode_trains_and_a_judge_never():
-    speaker, listener = players(image_dropout=0.5, word_dropout=0.5)
+    speaker, listener = learners(image_dropout=0.5, word_dropout=0.5)
     truth = GroundTruth()
 
     def values(training, **arguments):
@@ -132,7 +132,7 @@ def test_a_learner_drops_out_when_the_episode_trains_and_a_judge_never():
 
 
 def test_words_that_are_drawn_are_heard_as_their_tokens_are():
-    speaker, listener = players()
+    speaker, listener = learners()
     episode = Episode(speaker, INPUTS)
     rollout = episode.rollout(Sample(Categorical(seed=0), 2, max_length=3))
     reward = Retrieval(listener)
@@ -144,7 +144,7 @@ def test_words_that_are_drawn_are_heard_as_their_tokens_are():
 
 
 def test_a_listener_of_tokens_is_given_tokens():
-    speaker, listener = players()
+    speaker, listener = learners()
 
     class Reader:
         differentiable = False
@@ -167,7 +167,7 @@ def test_a_listener_of_tokens_is_given_tokens():
 
 @pytest.mark.parametrize("credit", ["batch", "own"])
 def test_serves_reinforce_with_the_human_words_as_a_baseline(credit):
-    speaker, listener = players()
+    speaker, listener = learners()
     reward = Retrieval(listener, margin=1.0, learning=False, credit=credit)
     sample = Sample(Categorical(seed=0), max_length=3)
     baseline = DecoderBaseline(reward, GroundTruth())
@@ -196,7 +196,7 @@ def test_serves_reinforce_with_the_human_words_as_a_baseline(credit):
 
 
 def test_a_caption_without_words_is_worth_nothing_and_is_no_rival():
-    speaker, listener = players()
+    speaker, listener = learners()
     human = HUMAN.copy()
     human[4] = 0
     episode = Episode(speaker, {**INPUTS, "references": human})
@@ -210,7 +210,7 @@ def test_a_caption_without_words_is_worth_nothing_and_is_no_rival():
 
 
 def test_what_is_missing_is_named():
-    speaker, listener = players()
+    speaker, listener = learners()
     with pytest.raises(TypeError, match="`listener` must have the method"):
         Retrieval(speaker)
     with pytest.raises(ValueError, match="`negatives` must be"):
@@ -223,7 +223,7 @@ def test_what_is_missing_is_named():
 
 
 def test_a_listener_of_another_vocabulary_is_refused():
-    speaker, _ = players()
+    speaker, _ = learners()
     listener = RetrievalListener(tiny.VOCABULARY + 1, units=6)
     episode = Episode(speaker, INPUTS)
     for kind in (Retrieval, BidirectionalContrastive, CLIPScore):

@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 
 from tests import captions
+from tfcap._ops import reference_mask
 from tfcap.decoding import Rollout
-from tfcap.ops import reference_mask
 from tfcap.rewards import TextReward
 from tfcap.rewards.function_scores import ScoreMemory
 

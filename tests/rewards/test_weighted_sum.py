@@ -8,12 +8,12 @@ from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
 from tfcap.rewards import WeightedSum
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 
 
 class Length(Reward):
@@ -30,7 +30,7 @@ class EveryWord(Reward):
         return rollout.mask
 
 
-class Differentiable(Constant):
+class Differentiable(ConstantReward):
     differentiable = True
 
 
@@ -48,7 +48,7 @@ def logged(reward, rows=50):
 
 
 def test_the_sum_is_weighted_and_every_term_is_logged():
-    logs, lengths = logged(2.0 * Length() + 0.5 * Constant(3.0))
+    logs, lengths = logged(2.0 * Length() + 0.5 * ConstantReward(3.0))
     wanted = {
         "weighted_sum": 2 * lengths.mean() + 1.5,
         "weighted_sum_words": lengths.mean(),
@@ -62,16 +62,16 @@ def test_the_sum_is_weighted_and_every_term_is_logged():
 
 
 def test_sums_of_sums_are_one_sum():
-    reward = 2.0 * (Length() + 3.0 * Constant(1.0)) + Length()
+    reward = 2.0 * (Length() + 3.0 * ConstantReward(1.0)) + Length()
     assert [weight for weight, _ in reward.weighted] == [2.0, 6.0, 1.0]
     assert reward.terms == ("words", "constant", "words_2")
-    reward = sum([Length(), Constant(1.0)]) - 2.0 * -Length()
+    reward = sum([Length(), ConstantReward(1.0)]) - 2.0 * -Length()
     assert [weight for weight, _ in reward.weighted] == [1.0, 1.0, 2.0]
 
 
 def test_a_named_sum_may_be_a_term():
     inner = WeightedSum([(1.0, Length())], name="inner")
-    reward = WeightedSum([(2.0, inner), (1.0, Constant(1.0))])
+    reward = WeightedSum([(2.0, inner), (1.0, ConstantReward(1.0))])
     assert reward.terms == ("inner", "constant")
     logs, lengths = logged(reward)
     np.testing.assert_allclose(
@@ -83,10 +83,10 @@ def test_credit_for_words_and_for_captions_add_up():
     speaker, sample = tiny.TableSpeaker(seed=1), decoder()
     episode = Episode(speaker, tiny.batch(4))
     rollout = episode.rollout(sample)
-    found = (EveryWord() + 10.0 * Constant(1.0))(rollout, episode)
+    found = (EveryWord() + 10.0 * ConstantReward(1.0))(rollout, episode)
     np.testing.assert_array_equal(found, rollout.mask + 10.0)
     # Logged is the mean over the words that were said.
-    logs, _ = logged(EveryWord() + 10.0 * Constant(1.0))
+    logs, _ = logged(EveryWord() + 10.0 * ConstantReward(1.0))
     np.testing.assert_allclose(
         logs["weighted_sum_every_word"], 1.0, rtol=1e-5, atol=1e-6
     )
@@ -94,7 +94,7 @@ def test_credit_for_words_and_for_captions_add_up():
 
 def test_a_variable_weight_is_read_at_every_step():
     weight = keras.Variable(1.0)
-    reward = 1.0 * (Constant(2.0) * weight)
+    reward = 1.0 * (ConstantReward(2.0) * weight)
     rollout = Episode(tiny.TableSpeaker(), tiny.batch(1)).rollout(decoder())
     graph = tf.function(lambda: reward(rollout, None))
     np.testing.assert_array_equal(graph(), [[2.0, 2.0, 2.0]])
@@ -104,11 +104,11 @@ def test_a_variable_weight_is_read_at_every_step():
 
 def test_it_is_differentiable_where_all_terms_are():
     assert (Differentiable(1.0) + 2.0 * Differentiable(1.0)).differentiable
-    assert not (Differentiable(1.0) + Constant(1.0)).differentiable
+    assert not (Differentiable(1.0) + ConstantReward(1.0)).differentiable
 
 
 def test_training_shows_the_terms():
-    reward = Length() + 0.5 * Constant(3.0)
+    reward = Length() + 0.5 * ConstantReward(3.0)
     names = {f"weighted_sum{x}" for x in ("", "_words", "_words_std")}
     names |= {"weighted_sum_constant", "weighted_sum_constant_std"}
     speaker = tiny.TableSpeaker()
@@ -118,7 +118,7 @@ def test_training_shows_the_terms():
     assert logs.keys() >= {"loss", *names}
     assert logs["weighted_sum_constant"] == 3.0
     objective = ScoreFunction(reward, decoder())
-    game = Game(speaker, {"one": Player(speaker, objective)})
+    game = JointTraining(speaker, {"one": Learner(speaker, objective)})
     game.compile("sgd")
     logs = game.train_on_batch(tiny.batch(8), return_dict=True)
     assert logs.keys() >= {"one_loss", *(f"one_{name}" for name in names)}

@@ -8,9 +8,9 @@ from tests.training.test_nonfinite import batches
 from tests.training.test_nonfinite import prize
 from tests.training.test_nonfinite import without
 from tfcap.objectives import TeacherForcing
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 from tfcap.training import Resume
 
 REFERENCES = np.array([[[3, 2]], [[2, 0]], [[4, 4]], [[4, 2]]], "int32")
@@ -33,8 +33,10 @@ def one_objective(steps, clipnorm=None, objective=None, **settings):
 
 def game(steps, clipnorm=None, **settings):
     speaker = tiny.TableSpeaker()
-    player = Player(speaker, TeacherForcing(), clipnorm)
-    return compiled(Game(speaker, {"speaker": player}), steps, settings)
+    learner = Learner(speaker, TeacherForcing(), clipnorm)
+    return compiled(
+        JointTraining(speaker, {"speaker": learner}), steps, settings
+    )
 
 
 def compiled(model, steps, settings):

@@ -6,8 +6,8 @@ import keras
 import numpy as np
 import pytest
 
-from tfcap.io import load_arrays
-from tfcap.io import save_arrays
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
 from tfcap.training.callback_memory import give_back
 from tfcap.training.callback_memory import memory_of
 

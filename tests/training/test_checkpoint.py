@@ -12,10 +12,10 @@ from tests import dialogs
 from tests.data.tiny_captions import FEATURES
 from tests.data.tiny_captions import tiny_captions
 from tests.training.resumed import fit
+from tfcap._io import DiskError
 from tfcap.data import CaptionBatches
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
-from tfcap.io import DiskError
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.models import ShowTellSpeaker
 from tfcap.objectives import Pathwise
@@ -24,9 +24,9 @@ from tfcap.objectives import TeacherForcing
 from tfcap.objectives import rank_with_fakes
 from tfcap.rewards import DialogScore
 from tfcap.training import ExponentialTemperature
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 from tfcap.training.checkpoint import RunCheckpoint
 
 NOISY = dataclasses.replace(dialogs.SETTINGS, dropout=0.5)
@@ -81,12 +81,12 @@ def taking_turns():
     fakes = SupervisedLoss(
         rank_with_fakes(discriminator, sample), "n", (sample,)
     )
-    players = {
+    learners = {
         # An epoch has two steps: whose turn it is must be remembered.
-        "g": Player(generator, term, 1.0, every=3),
-        "d": Player(discriminator, fakes),
+        "g": Learner(generator, term, 1.0, every=3),
+        "d": Learner(discriminator, fakes),
     }
-    model = Game(generator, players)
+    model = JointTraining(generator, learners)
     rates = {"g": 0.01, "d": 0.02}
     model.compile({k: keras.optimizers.Adam(r) for k, r in rates.items()})
     batches = dialogs.batches(negatives=3)
@@ -294,7 +294,7 @@ def test_a_disk_that_does_not_answer_is_neither_empty_nor_damaged(
     checkpoint, model = RunCheckpoint(tmp_path), Dense()
     for epoch in (1, 2):
         checkpoint.save(model, epoch)
-    monkeypatch.setattr("tfcap.io.passing_errors._FIRST", 0.001)
+    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
     times, stat = [3], os.stat
 
     def fail(path, *arguments, **options):

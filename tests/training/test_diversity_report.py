@@ -9,13 +9,13 @@ from tests.scribe import VOCABULARY
 from tests.scribe import Batches
 from tests.scribe import Scribe
 from tests.scribe import encode
+from tfcap._ops import sequence_mask
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Decoder
 from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
-from tfcap.ops import sequence_mask
 from tfcap.text import caption_tokenize
 from tfcap.text import cider_d
 from tfcap.training import Evaluator

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tests import tiny
-from tests.training.test_game import DATA
-from tests.training.test_game import judged_by
+from tests.training.test_joint_training import DATA
+from tests.training.test_joint_training import judged_by
 from tfcap.objectives import TeacherForcing
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 from tfcap.training import Resume
 
 known = keras.callbacks
@@ -30,11 +30,11 @@ def of_one(nonfinite="raise", **options):
 def of_several(rates=(0.5, 0.25), turns=1, nonfinite="raise", **options):
     """A model of two learners, the second of which scales its loss."""
     speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
-    players = {
-        "g": Player(speaker, TeacherForcing(), every=turns),
-        "d": Player(critic, judged_by(critic)),
+    learners = {
+        "g": Learner(speaker, TeacherForcing(), every=turns),
+        "d": Learner(critic, judged_by(critic)),
     }
-    model = Game(speaker, players, nonfinite=nonfinite)
+    model = JointTraining(speaker, learners, nonfinite=nonfinite)
     g, d = (keras.optimizers.SGD(rate, **options) for rate in rates)
     d = keras.optimizers.LossScaleOptimizer(d, initial_scale=1.0)
     model.compile({"g": g, "d": d}, run_eagerly=True)

@@ -16,7 +16,7 @@ from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import KLPenalty
 from tfcap.rewards import Reward
 from tfcap.training import ObjectiveModel
@@ -153,7 +153,7 @@ def relaxed():
 
 def learned():
     drawn = samples(keep_states=True)
-    return ScoreFunction(Constant(), drawn, LearnedBaseline(drawn, 1))
+    return ScoreFunction(ConstantReward(), drawn, LearnedBaseline(drawn, 1))
 
 
 @pytest.mark.parametrize("make", [relaxed, learned])

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 from tests.training.resumed import fit
-from tfcap.io import load_arrays
-from tfcap.io import save_arrays
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
 from tfcap.training import Resume
 from tfcap.training.checkpoint import RunCheckpoint
 

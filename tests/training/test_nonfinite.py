@@ -5,18 +5,18 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
-from tests.training.test_game import DATA
-from tests.training.test_game import judged_by
+from tests.training.test_joint_training import DATA
+from tests.training.test_joint_training import judged_by
 from tfcap.decoding import GroundTruth
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
 from tfcap.rewards import TextReward
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 from tfcap.training.checkpoint import RunCheckpoint
 
 
@@ -128,7 +128,7 @@ def test_a_function_that_fails_once_is_skipped_or_raised(wrong):
 
 
 def test_of_a_sum_the_part_is_named():
-    model = model_of(prize(Constant() + 0.5 * Told()))
+    model = model_of(prize(ConstantReward() + 0.5 * Told()))
     with pytest.raises(FloatingPointError) as caught:
         fit(model, batches([np.inf]))
     told = "Received: `prize` is inf, `prize_told` is inf, after 0 updates"
@@ -175,11 +175,11 @@ def test_no_player_of_a_game_steps_where_one_cannot():
     def make(nonfinite):
         speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
         critic.table.assign(critic.table * np.nan)
-        players = {
-            "g": Player(speaker, TeacherForcing()),
-            "d": Player(critic, judged_by(critic), every=2),
+        learners = {
+            "g": Learner(speaker, TeacherForcing()),
+            "d": Learner(critic, judged_by(critic), every=2),
         }
-        game = Game(speaker, players, nonfinite)
+        game = JointTraining(speaker, learners, nonfinite)
         game.compile({"g": momentum(), "d": momentum()})
         return game, speaker.get_weights()
 

@@ -13,7 +13,7 @@ from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import DialogScore
 from tfcap.training import ObjectiveModel
 
@@ -88,7 +88,9 @@ def test_fit_lowers_the_loss_and_calls_callbacks():
 
 def test_a_reward_is_logged_up_while_the_loss_goes_down():
     sample = Sample(Categorical(seed=0), max_length=2)
-    model = trained(3.0 * ScoreFunction(Constant(2.0), sample, name="prize"))
+    model = trained(
+        3.0 * ScoreFunction(ConstantReward(2.0), sample, name="prize")
+    )
     logs = model.train_on_batch(DATA, return_dict=True)
     assert logs["prize"] == 2.0
 
@@ -122,7 +124,7 @@ def test_frozen_players_do_not_move():
     model = trained(
         SupervisedLoss(likes, "likes"),
         speaker=speaker,
-        players={"critic": critic},
+        learners={"critic": critic},
     )
     before = critic.get_weights()[0], speaker.get_weights()[0]
     model.fit(DATA, epochs=2, verbose=0)
@@ -132,7 +134,7 @@ def test_frozen_players_do_not_move():
     model = trained(
         SupervisedLoss(likes, "likes"),
         speaker=speaker,
-        players={"critic": critic},
+        learners={"critic": critic},
     )
     model.fit(DATA, verbose=0)
     assert (critic.get_weights()[0] != before[0]).any()
@@ -206,24 +208,24 @@ def test_an_objective_that_reaches_nothing_is_refused():
 
 
 def test_penalties_on_weights_are_learned_from_and_logged():
-    """Of the speaker's weights, the players', and not of frozen ones."""
-    speaker, player, frozen = (tiny.TableSpeaker(seed) for seed in range(3))
+    """Of the speaker's weights, the learners', and not of frozen ones."""
+    speaker, learner, frozen = (tiny.TableSpeaker(seed) for seed in range(3))
     frozen.trainable = False
-    players = {"player": player, "frozen": frozen}
-    for network in (speaker, *players.values()):
+    learners = {"learner": learner, "frozen": frozen}
+    for network in (speaker, *learners.values()):
         network.table.regularizer = keras.regularizers.L2(0.3)
-    model = ObjectiveModel(TeacherForcing(), speaker, players)
+    model = ObjectiveModel(TeacherForcing(), speaker, learners)
     model.compile(keras.optimizers.SGD(0.5), run_eagerly=True)
-    tables = [np.array(x.table) for x in (speaker, player, frozen)]
+    tables = [np.array(x.table) for x in (speaker, learner, frozen)]
     penalty = 0.3 * sum(np.square(x).sum() for x in tables[:2])
     bare = nll(speaker, REFERENCES)
     for method in (model.test_on_batch, model.train_on_batch):
         logs = method(DATA, return_dict=True)
         assert logs["loss"] == pytest.approx(bare + penalty, rel=1e-5)
         assert logs["teacher_forcing"] == pytest.approx(bare, rel=1e-5)
-    # The player is read by nobody: its penalty alone moves it.
+    # The learner is read by nobody: its penalty alone moves it.
     moved = tables[1] - 0.5 * 2 * 0.3 * tables[1]
-    np.testing.assert_allclose(player.table, moved, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(learner.table, moved, rtol=1e-5, atol=1e-6)
     unsaid = speaker.table.numpy()[0] - 0.7 * tables[0][0]
     np.testing.assert_allclose(unsaid, 0, atol=1e-6)
     np.testing.assert_array_equal(frozen.table, tables[2])

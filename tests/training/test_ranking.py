@@ -10,8 +10,8 @@ import tensorflow as tf
 import tfcap.training.ranking as ranking
 from tests import dialogs
 from tests.eager import run_eagerly
+from tfcap._ops import sequence_mask
 from tfcap.metrics import RankingReport
-from tfcap.ops import sequence_mask
 from tfcap.training import discriminative_ranking
 from tfcap.training import discriminative_scores
 from tfcap.training import embed_answers

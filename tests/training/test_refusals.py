@@ -7,12 +7,12 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny
-from tests.training.test_game import DATA
+from tests.training.test_joint_training import DATA
 from tfcap.objectives import TeacherForcing
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import MultiWorkerStrategy
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 from tfcap.training.minibatches import train_function
 from tfcap.training.refusals import check_compile
 
@@ -27,7 +27,9 @@ def one_objective(optimizer, **options):
 
 def game(optimizer, **options):
     speaker = tiny.TableSpeaker()
-    model = Game(speaker, {"speaker": Player(speaker, TeacherForcing())})
+    model = JointTraining(
+        speaker, {"speaker": Learner(speaker, TeacherForcing())}
+    )
     model.compile(optimizer, **options)
     return model
 
@@ -73,10 +75,10 @@ def test_a_norm_is_refused_to_which_keras_would_clip_each_of_several_batches():
     speaker = tiny.TableSpeaker()
     inner = keras.optimizers.SGD(gradient_accumulation_steps=2)
     scaling = keras.optimizers.LossScaleOptimizer(inner)
-    player = Player(speaker, TeacherForcing(), global_clipnorm=0.5)
+    learner = Learner(speaker, TeacherForcing(), global_clipnorm=0.5)
     for model in (
         ObjectiveModel(TeacherForcing(), speaker, global_clipnorm=0.5),
-        Game(speaker, {"speaker": player}),
+        JointTraining(speaker, {"speaker": learner}),
     ):
         with pytest.raises(ValueError, match="None where `global_clipnorm` of"):
             model.compile(scaling)
@@ -107,11 +109,11 @@ def test_an_objective_takes_no_loss_beside_it(make, option):
 
 def two_players():
     speaker, other = tiny.TableSpeaker(), tiny.TableSpeaker(1)
-    players = {
-        "speaker": Player(speaker, TeacherForcing()),
-        "other": Player(other, TeacherForcing()),
+    learners = {
+        "speaker": Learner(speaker, TeacherForcing()),
+        "other": Learner(other, TeacherForcing()),
     }
-    return Game(speaker, players)
+    return JointTraining(speaker, learners)
 
 
 def test_optimizers_go_by_the_names_of_the_players():

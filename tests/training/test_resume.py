@@ -19,9 +19,9 @@ from tests.training import resumed
 from tests.training import test_checkpoint
 from tfcap.objectives import TeacherForcing
 from tfcap.training import DataWait
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 from tfcap.training import Resume
 from tfcap.training.checkpoint import RunCheckpoint
 
@@ -398,7 +398,7 @@ def test_networks_of_words_go_on_exactly(make, tmp_path):
 
 def of_a_game(optimizer):
     speaker = tiny.TableSpeaker()
-    model = Game(speaker, {"g": Player(speaker, TeacherForcing())})
+    model = JointTraining(speaker, {"g": Learner(speaker, TeacherForcing())})
     model.compile(optimizer, run_eagerly=True)
     return model
 

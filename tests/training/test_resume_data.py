@@ -15,9 +15,9 @@ from tests import tiny
 from tests.training import test_resume
 from tfcap.data import DatasetBatches
 from tfcap.objectives import TeacherForcing
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 from tfcap.training import Resume
 
 EPOCHS, STEPS, SIZE = 3, 3, 2
@@ -90,8 +90,8 @@ def objective():
 
 def game():
     speaker = tiny.TableSpeaker()
-    player = Player(speaker, TeacherForcing())
-    model = Game(speaker, {"one": player})
+    learner = Learner(speaker, TeacherForcing())
+    model = JointTraining(speaker, {"one": learner})
     model.compile({"one": keras.optimizers.Adam(0.1)}, run_eagerly=True)
     return model
 

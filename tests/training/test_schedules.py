@@ -6,17 +6,17 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny
-from tests.training.test_game import judged_by
+from tests.training.test_joint_training import judged_by
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import Categorical
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.rewards import Constant
-from tfcap.training import Game
+from tfcap.rewards import ConstantReward
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 from tfcap.training.checkpoint import RunCheckpoint
 
 DATA = tiny.batch(4, [[[3, 4, 2]]] * 4)
@@ -34,24 +34,26 @@ def game(every):
     speaker, other = tiny.TableSpeaker(), tiny.TableSpeaker(1)
     sample = Sample(cooling(), 2, 3)
     decoder = ScheduledSampling(rising)
-    players = {
-        "one": Player(speaker, TeacherForcing(decoder=decoder), None, every),
-        "two": Player(other, judged_by(other), None, every, every - 1),
+    learners = {
+        "one": Learner(speaker, TeacherForcing(decoder=decoder), None, every),
+        "two": Learner(other, judged_by(other), None, every, every - 1),
     }
-    players["one"] = players["one"]._replace(
+    learners["one"] = learners["one"]._replace(
         objective=TeacherForcing(decoder=decoder)
-        + ScoreFunction(Constant(), sample)
+        + ScoreFunction(ConstantReward(), sample)
     )
-    model = Game(speaker, players)
+    model = JointTraining(speaker, learners)
     return model, {"one": "sgd", "two": "sgd"}
 
 
 def alone():
     # The same channel in two decoders, and one that is a baseline's alone.
     channel, speaker = cooling(), tiny.TableSpeaker()
-    baseline = DecoderBaseline(Constant(), Sample(cooling(), 1, 2))
-    objective = ScoreFunction(Constant(), Sample(channel, 2, 3), baseline)
-    objective += ScoreFunction(Constant(), Sample(channel, 1, 3), name="more")
+    baseline = DecoderBaseline(ConstantReward(), Sample(cooling(), 1, 2))
+    objective = ScoreFunction(ConstantReward(), Sample(channel, 2, 3), baseline)
+    objective += ScoreFunction(
+        ConstantReward(), Sample(channel, 1, 3), name="more"
+    )
     model = ObjectiveModel(objective, speaker)
     model.baseline = baseline.decoder.channel
     return model, "sgd"
@@ -84,8 +86,8 @@ def test_a_part_that_is_used_twice_moves_once():
 def test_a_decoder_that_is_also_the_baselines_is_logged_once():
     def term():
         decoder = ScheduledSampling(rising)
-        baseline = DecoderBaseline(Constant(), decoder)
-        return ScoreFunction(Constant(), decoder, baseline)
+        baseline = DecoderBaseline(ConstantReward(), decoder)
+        return ScoreFunction(ConstantReward(), decoder, baseline)
 
     # A sum of terms, and one term.
     for objective in (term(), 0.5 * term()):

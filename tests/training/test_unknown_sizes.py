@@ -384,14 +384,14 @@ def test_methods_with_listeners_that_lose_sizes(name):
     def losses_of():
         keras.utils.set_random_seed(0)
         model = METHODS[name]((made(stranger.Storyteller), made(Listener)))
-        players = model.players.values() if name in GAMES else [model]
+        learners = model.learners.values() if name in GAMES else [model]
 
         def found(inputs):
             return [
-                player.objective.losses(
+                learner.objective.losses(
                     objectives.Episode(model.speaker, inputs, training=True)
                 )
-                for player in players
+                for learner in learners
             ]
 
         return found

@@ -14,7 +14,7 @@ from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
 from tfcap.training import ObjectiveModel
 
@@ -141,7 +141,7 @@ def test_scores_of_another_temperature_have_no_ratio():
     warm = Sample(Categorical(temperature=0.5), 2, max_length=3)
     with pytest.raises(ValueError, match="at another temperature than 1"):
         ObjectiveModel(
-            ScoreFunction(Constant(), warm),
+            ScoreFunction(ConstantReward(), warm),
             tiny.TableSpeaker(1),
             updates_per_rollout=2,
         )

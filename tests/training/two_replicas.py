@@ -23,9 +23,9 @@ from tfcap.objectives import rank_with_fakes
 from tfcap.rewards import DialogScore
 from tfcap.rewards import Retrieval
 from tfcap.training import ClippedAdam
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 
 
 # Not Adam: where a gradient is 0 but for float error, it steps all the same.
@@ -74,11 +74,11 @@ def game():
     fakes = SupervisedLoss(
         rank_with_fakes(discriminator, sample), "n", (sample,)
     )
-    model = Game(
+    model = JointTraining(
         generator,
         {
-            "g": Player(generator, term, 0.5),
-            "d": Player(discriminator, fakes),
+            "g": Learner(generator, term, 0.5),
+            "d": Learner(discriminator, fakes),
         },
     )
     averaging = {"use_ema": True, "ema_momentum": 0.5}
@@ -136,14 +136,14 @@ def cooperative(optimizer=keras.optimizers.SGD, alone=False, turns=()):
         model = ObjectiveModel(objective, speaker, {"listener": listener}, 0.5)
         model.compile(optimizer(0.1))
     else:
-        players = {
-            name: Player(network, objective, 0.5)
+        learners = {
+            name: Learner(network, objective, 0.5)
             for name, network in (("speaker", speaker), ("listener", listener))
         }
         for offset, name in enumerate(turns):
-            players[name] = players[name]._replace(every=2, offset=offset)
-        model = Game(speaker, players)
-        model.compile({name: optimizer(0.1) for name in players})
+            learners[name] = learners[name]._replace(every=2, offset=offset)
+        model = JointTraining(speaker, learners)
+        model.compile({name: optimizer(0.1) for name in learners})
     before = speaker.get_weights() + listener.get_weights()
     model.fit(captions(), shuffle=False, verbose=0)
     after = speaker.get_weights() + listener.get_weights()
@@ -158,7 +158,9 @@ def accumulated():
     steps, half = (2, 2) if several else (None, None)
     speakers = Seeing(0), Seeing(0)
     models = [
-        Game(speakers[0], {"g": Player(speakers[0], TeacherForcing(), 0.3)}),
+        JointTraining(
+            speakers[0], {"g": Learner(speakers[0], TeacherForcing(), 0.3)}
+        ),
         ObjectiveModel(
             *(TeacherForcing("token"), speakers[1]),
             minibatch_size=half,
@@ -184,7 +186,7 @@ def evaluated():
         speaker = Seeing(0)
         models += [
             ObjectiveModel(term, speaker),
-            Game(speaker, {"g": Player(speaker, term)}),
+            JointTraining(speaker, {"g": Learner(speaker, term)}),
         ]
     for model in models:
         model.compile(keras.optimizers.SGD())

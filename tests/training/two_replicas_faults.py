@@ -18,9 +18,9 @@ from tests.training.test_nonfinite import prize
 from tests.training.test_nonfinite import state
 from tests.training.test_nonfinite import without
 from tfcap.objectives import TeacherForcing
-from tfcap.training import Game
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
-from tfcap.training import Player
 
 #: The second replica alone sees it.
 DATA = batches([2.0, -1.0, np.nan, 3.0])
@@ -47,7 +47,7 @@ def annealed(nonfinite):
 
 def game(nonfinite):
     speaker = tiny.TableSpeaker()
-    model = Game(speaker, {"g": Player(speaker, prize())}, nonfinite)
+    model = JointTraining(speaker, {"g": Learner(speaker, prize())}, nonfinite)
     model.compile(keras.optimizers.SGD(0.1, momentum=0.9))
     return model
 
@@ -111,10 +111,10 @@ def scales(strategy):
 def refuses(strategy, name, options):
     with strategy.scope():
         speaker = tiny.TableSpeaker()
-        player = Player(speaker, TeacherForcing())
+        learner = Learner(speaker, TeacherForcing())
         models = (
             ObjectiveModel(TeacherForcing(), speaker),
-            Game(speaker, {"g": player}),
+            JointTraining(speaker, {"g": learner}),
         )
     for model in models:
         try:

@@ -8,6 +8,9 @@ import os
 import re
 import tokenize
 
+from tfcap._io import malformed
+from tfcap._io import read_lines
+from tfcap._io.text_file import warn_if_cut
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import is_caption
 from tfcap.data.entry_problems import FIX
@@ -20,9 +23,6 @@ from tfcap.data.entry_problems import warn_of_unread
 from tfcap.data.image_names import DIGITS
 from tfcap.data.image_names import as_number
 from tfcap.data.photographs import IMAGE_ENDINGS
-from tfcap.io import malformed
-from tfcap.io import read_lines
-from tfcap.io.text_file import warn_if_cut
 
 #: Names of columns by what they hold, the first that is there, without case,
 #: spaces, `_` and `-`.

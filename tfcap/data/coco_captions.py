@@ -3,6 +3,10 @@
 import os
 from collections import Counter
 
+from tfcap._io import malformed
+from tfcap._io import paused_collection
+from tfcap._io import read_json
+from tfcap._io.json_file import read_bytes
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import is_caption
 from tfcap.data.caption_split import keep_captions
@@ -22,10 +26,6 @@ from tfcap.data.image_names import ImageNames
 from tfcap.data.image_names import whole_number
 from tfcap.data.split_lists import choose_splits
 from tfcap.data.split_lists import take_splits
-from tfcap.io import malformed
-from tfcap.io import paused_collection
-from tfcap.io import read_json
-from tfcap.io.json_file import read_bytes
 
 #: Keys of an image's id in Karpathy's files, the first that is there.
 _IDS = ("cocoid", "imgid")

@@ -2,10 +2,10 @@
 
 import os
 
+from tfcap._io import malformed
+from tfcap._io import read_json
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import is_image_id
-from tfcap.io import malformed
-from tfcap.io import read_json
 
 _LAYOUT = (
     "Give COCO's annotations of instances, such as instances_val2014.json: "

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._io.file_limits import check_unpacked
+from tfcap._io.file_limits import raise_limit
 from tfcap.data.entry_problems import listed
 from tfcap.data.entry_problems import number_ids
-from tfcap.io.file_limits import check_unpacked
-from tfcap.io.file_limits import raise_limit
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap.io import malformed
+from tfcap._io import malformed
 
 FIX = "Correct the file, or get it again from where it is published."
 ONE = "Keep one entry for each image."

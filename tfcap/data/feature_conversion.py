@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from tfcap._io.passing_errors import raise_passing
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import row_finder
 from tfcap.data.entry_problems import is_image_id
@@ -15,7 +16,6 @@ from tfcap.data.feature_writer import FeatureWriter
 from tfcap.data.foreign_features import DAMAGE
 from tfcap.data.foreign_features import find_features
 from tfcap.data.image_names import image_key
-from tfcap.io.passing_errors import raise_passing
 from tfcap.text.progress_bar import ProgressBar
 
 

@@ -9,6 +9,17 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._io import is_there
+from tfcap._io import named
+from tfcap._io import partial_path
+from tfcap._io import remove_abandoned
+from tfcap._io import told_if_full
+from tfcap._io import tried_again
+from tfcap._io.durable import rename_new
+from tfcap._io.durable import sync_file
+from tfcap._io.passing_errors import passing_code
+from tfcap._io.whole_file import refuse_folder
+from tfcap._io.whole_file import told_if_closed
 from tfcap.data.entry_problems import listed
 from tfcap.data.entry_problems import number_ids
 from tfcap.data.features import CHANGING
@@ -22,17 +33,6 @@ from tfcap.data.hdf5_file import dataset_offsets
 from tfcap.data.hdf5_file import new_file
 from tfcap.data.hdf5_file import read_rows
 from tfcap.data.hdf5_file import write_checksum
-from tfcap.io import is_there
-from tfcap.io import named
-from tfcap.io import partial_path
-from tfcap.io import remove_abandoned
-from tfcap.io import told_if_full
-from tfcap.io import tried_again
-from tfcap.io.durable import rename_new
-from tfcap.io.durable import sync_file
-from tfcap.io.passing_errors import passing_code
-from tfcap.io.whole_file import refuse_folder
-from tfcap.io.whole_file import told_if_closed
 
 #: Images of which the features cannot by chance be the same.
 _ENOUGH = 16

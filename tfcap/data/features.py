@@ -28,6 +28,9 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._io import check_regular
+from tfcap._io import tried_again
+from tfcap._io.passing_errors import raise_passing
 from tfcap.data.entry_problems import listed
 from tfcap.data.hdf5_file import check_checksum
 from tfcap.data.hdf5_file import check_hdf5
@@ -36,9 +39,6 @@ from tfcap.data.hdf5_file import read_rows
 from tfcap.data.image_file import load_skipped
 from tfcap.data.image_file import warn_of_skipped
 from tfcap.data.image_names import ImageNames
-from tfcap.io import check_regular
-from tfcap.io import tried_again
-from tfcap.io.passing_errors import raise_passing
 
 VERSION = 2
 #: Datasets whose values are written after the file is laid out.

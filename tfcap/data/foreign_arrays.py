@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfcap._io.array_file import array_header
+from tfcap._io.array_file import check_archive
 from tfcap.data.entry_problems import listed
 from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.image_names import image_key
 from tfcap.data.image_names import whole_number
-from tfcap.io.array_file import array_header
-from tfcap.io.array_file import check_archive
 
 #: Names of arrays of features, the first that is there being taken.
 _USUAL = (

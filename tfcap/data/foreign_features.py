@@ -12,6 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tfcap._io import check_regular
+from tfcap._io import read_json
+from tfcap._io.passing_errors import raise_passing
 from tfcap.data.entry_problems import listed
 from tfcap.data.foreign_arrays import PICKLED
 from tfcap.data.foreign_arrays import ForeignFeatures
@@ -24,9 +27,6 @@ from tfcap.data.foreign_arrays import unknown_layout
 from tfcap.data.foreign_table import of_tsv
 from tfcap.data.photographs import names_below
 from tfcap.data.split_lists import read_image_ids
-from tfcap.io import check_regular
-from tfcap.io import read_json
-from tfcap.io.passing_errors import raise_passing
 
 #: Where an entry of a list of images has its id.
 _ID_KEYS = ("imgId", "image_id", "img_id", "cocoid", "id")

@@ -22,11 +22,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap.io import check_dense
-from tfcap.io import check_regular
-from tfcap.io.array_file import check_archive
-from tfcap.io.file_limits import check_unpacked
-from tfcap.io.passing_errors import raise_passing
+from tfcap._io import check_dense
+from tfcap._io import check_regular
+from tfcap._io.array_file import check_archive
+from tfcap._io.file_limits import check_unpacked
+from tfcap._io.passing_errors import raise_passing
 
 _HINT = "Get the file from a source you trust, or make it again."
 #: What h5py and zipfile raise where a file is not as it should be; whoever

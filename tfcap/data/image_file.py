@@ -12,15 +12,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfcap.io import is_there
-from tfcap.io import malformed
-from tfcap.io import read_sealed
-from tfcap.io import sealed
-from tfcap.io import whole_file
-from tfcap.io.file_limits import limit
-from tfcap.io.file_limits import raise_limit
-from tfcap.io.json_file import open_once
-from tfcap.io.passing_errors import raise_passing
+from tfcap._io import is_there
+from tfcap._io import malformed
+from tfcap._io import read_sealed
+from tfcap._io import sealed
+from tfcap._io import whole_file
+from tfcap._io.file_limits import limit
+from tfcap._io.file_limits import raise_limit
+from tfcap._io.json_file import open_once
+from tfcap._io.passing_errors import raise_passing
 
 #: Errors of Pillow at a file that is cut off or damaged, which depend on
 #: where it is; a length in it may be more than there is memory.

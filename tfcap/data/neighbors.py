@@ -5,8 +5,8 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap.io import load_arrays
-from tfcap.io import save_arrays
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
 
 
 def nearest_neighbors(

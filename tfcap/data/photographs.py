@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._io import tried_again
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import as_rgb
 from tfcap.data.image_file import open_image
 from tfcap.data.image_file import upright
-from tfcap.io import tried_again
 
 #: How names of image files end.
 IMAGE_ENDINGS = (

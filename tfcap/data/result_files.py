@@ -6,16 +6,16 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._io import malformed
+from tfcap._io import read_json
+from tfcap._io import whole_file
+from tfcap._io.file_limits import limit
+from tfcap._io.file_limits import raise_limit
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import is_image_id
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
 from tfcap.data.image_names import whole_number
-from tfcap.io import malformed
-from tfcap.io import read_json
-from tfcap.io import whole_file
-from tfcap.io.file_limits import limit
-from tfcap.io.file_limits import raise_limit
 
 _LAYOUT = 'Give a list of {"image_id": ..., "caption": ...}.'
 _ONE = "Keep one caption for each image."

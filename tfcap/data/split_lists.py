@@ -4,6 +4,11 @@ import dataclasses
 import os
 from collections import Counter
 
+from tfcap._io import is_there
+from tfcap._io import malformed
+from tfcap._io import read_json
+from tfcap._io import read_lines
+from tfcap._io.json_file import read_bytes
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import find_rows
 from tfcap.data.caption_split import take_rows
@@ -12,11 +17,6 @@ from tfcap.data.entry_problems import is_image_id
 from tfcap.data.entry_problems import warn_of_splits
 from tfcap.data.image_names import DIGITS
 from tfcap.data.image_names import as_number
-from tfcap.io import is_there
-from tfcap.io import malformed
-from tfcap.io import read_json
-from tfcap.io import read_lines
-from tfcap.io.json_file import read_bytes
 
 #: Lists that Flickr8k and TGIF have beside their captions.
 _LISTS = {

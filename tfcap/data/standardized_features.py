@@ -10,6 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
+from tfcap._io.cache import cache_folder
+from tfcap._io.cache import keep
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.features import DEAD
 from tfcap.data.mapped_features import feature_rows
@@ -17,10 +21,6 @@ from tfcap.data.mapped_features import is_large
 from tfcap.data.mapped_features import position_mask
 from tfcap.data.mapped_features import stored_bytes
 from tfcap.data.mapped_features import stored_features
-from tfcap.io import load_arrays
-from tfcap.io import save_arrays
-from tfcap.io.cache import cache_folder
-from tfcap.io.cache import keep
 
 #: Images that are counted with at a time.
 _CHUNK = 1024

@@ -5,6 +5,8 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._io.file_limits import limit
+from tfcap._io.file_limits import raise_limit
 from tfcap.data.extraction import SKIP
 from tfcap.data.extraction import as_picture
 from tfcap.data.extraction import fit_picture
@@ -15,8 +17,6 @@ from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import open_image
 from tfcap.data.image_file import raise_if_disk
 from tfcap.data.step_pipeline import check_batch_size
-from tfcap.io.file_limits import limit
-from tfcap.io.file_limits import raise_limit
 
 
 def extract_video_features(

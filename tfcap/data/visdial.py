@@ -9,14 +9,14 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._io import malformed
+from tfcap._io import read_json
+from tfcap._io.file_limits import check_unpacked
+from tfcap._io.file_limits import raise_limit
 from tfcap.data.entry_problems import warn_of_fewer
 from tfcap.data.entry_problems import warn_of_splits
 from tfcap.data.image_names import image_key
 from tfcap.data.visdial_split import VisDialSplit
-from tfcap.io import malformed
-from tfcap.io import read_json
-from tfcap.io.file_limits import check_unpacked
-from tfcap.io.file_limits import raise_limit
 
 #: How an array holds 0 and 1.
 _BITS = [array("i", [bit]).tobytes() for bit in (0, 1)]

@@ -6,6 +6,13 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
+from tfcap._ops import is_end
+from tfcap._ops import repeat_samples
+from tfcap._ops import sequence_mask
+from tfcap._ops import take_rows
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
+from tfcap._ops.sequences import IMPOSSIBLE
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_no_training
 from tfcap.decoding.decoder import checked_max_length
@@ -19,13 +26,6 @@ from tfcap.decoding.loop import unrolls
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.word_loop import loop_over_words
 from tfcap.decoding.word_loop import state_of_loop
-from tfcap.ops import is_end
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops import take_rows
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_number
-from tfcap.ops.sequences import IMPOSSIBLE
 
 
 class BeamSearch(Decoder):

@@ -8,8 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap._ops import take_rows
 from tfcap.decoding.logits_processors import NONE
-from tfcap.ops import take_rows
 
 KINDS = ("loglik_sum", "loglik_mean")
 

@@ -8,15 +8,15 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap._ops import is_end
+from tfcap._ops import repeat_samples
+from tfcap._ops import sequence_mask
+from tfcap._ops import take_rows
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.word_loop import loop_over_words
 from tfcap.decoding.word_loop import state_of_loop
-from tfcap.ops import is_end
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops import take_rows
 
 
 def continue_from(

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from tfcap._ops.arguments import checked_integer
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.rollout import Rollout
-from tfcap.ops.arguments import checked_integer
 
 
 class Decoder:

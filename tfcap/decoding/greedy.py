@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from tfcap._ops import likeliest_words
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import check_no_training
 from tfcap.decoding.decoder import checked_max_length
@@ -13,7 +14,6 @@ from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.loop import unrolls
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.unroll import unroll
-from tfcap.ops import likeliest_words
 
 
 class Greedy(Decoder):

@@ -1,9 +1,9 @@
 """Decoder that returns the references."""
 
+from tfcap._ops import check_shape
+from tfcap._ops import reference_mask
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.rollout import Rollout
-from tfcap.ops import check_shape
-from tfcap.ops import reference_mask
 
 
 class GroundTruth(Decoder):

@@ -5,13 +5,13 @@ from typing import Any
 
 from keras import ops
 
+from tfcap._ops import sequence_mask
+from tfcap._ops import token_log_probs
+from tfcap._ops.arguments import checked_number
+from tfcap._ops.sequences import IMPOSSIBLE
 from tfcap.decoding.loop import has_method
 from tfcap.decoding.loop import logits_of_words
 from tfcap.decoding.speaker import state_vector
-from tfcap.ops import sequence_mask
-from tfcap.ops import token_log_probs
-from tfcap.ops.arguments import checked_number
-from tfcap.ops.sequences import IMPOSSIBLE
 
 
 def checked_guidance(guidance: float) -> float:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
-from tfcap.ops import check_shape
-from tfcap.ops.arguments import check_values
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_number
-from tfcap.ops.sequences import IMPOSSIBLE
+from tfcap._ops import check_shape
+from tfcap._ops.arguments import check_values
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
+from tfcap._ops.sequences import IMPOSSIBLE
 
 
 class LogitsProcessors(NamedTuple):

@@ -6,6 +6,10 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import is_end
+from tfcap._ops import repeat_samples
+from tfcap._ops import token_log_probs
+from tfcap._ops.loops import LONGEST_UNROLLED
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import check_logits
 from tfcap.decoding.speaker import state_vector
@@ -13,10 +17,6 @@ from tfcap.decoding.speaker import step_by_step
 from tfcap.decoding.word_loop import alike
 from tfcap.decoding.word_loop import loop_over_words
 from tfcap.decoding.word_loop import state_of_loop
-from tfcap.ops import is_end
-from tfcap.ops import repeat_samples
-from tfcap.ops import token_log_probs
-from tfcap.ops.loops import LONGEST_UNROLLED
 
 
 def unrolls(speaker: Any, state: Any, length: int, reads_logits: bool) -> bool:

@@ -2,6 +2,10 @@
 
 from keras import ops
 
+from tfcap._ops import reference_mask
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.schedules import is_schedule
+from tfcap._ops.schedules import schedules_held
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
 from tfcap.decoding.decoder import checked_unroll
@@ -18,10 +22,6 @@ from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers._fast.word_vectors import by_sample
 from tfcap.layers._fast.word_vectors import mask_words
-from tfcap.ops import reference_mask
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.schedules import is_schedule
-from tfcap.ops.schedules import schedules_held
 
 _WANTED = "a number of words, 0 or more"
 

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.schedules import schedules_held
 from tfcap.decoding.continuation import continue_from
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
@@ -25,8 +27,6 @@ from tfcap.layers import WordChannel
 from tfcap.layers._fast.word_vectors import by_sample
 from tfcap.layers._fast.word_vectors import cast_words
 from tfcap.layers._fast.word_vectors import mask_words
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.schedules import schedules_held
 
 
 class Sample(Decoder):

@@ -8,13 +8,13 @@ from typing import runtime_checkable
 import keras
 from keras import ops
 
+from tfcap._ops import repeat_samples
+from tfcap._ops import sequence_mask
+from tfcap._ops import token_log_probs
+from tfcap._ops.loops import scan_words
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import check_logits
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops import token_log_probs
-from tfcap.ops.loops import scan_words
 
 #: Attributes that decoders read.
 _SPEAKS = ("vocabulary_size", "bos", "eos", "begin", "step")

@@ -5,6 +5,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import repeat_samples
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.sequences import IMPOSSIBLE
 from tfcap.decoding.beam_search import BeamSearch
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_max_length
@@ -14,9 +17,6 @@ from tfcap.decoding.loop import read_again
 from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.rollout import Rollout
 from tfcap.layers import Categorical
-from tfcap.ops import repeat_samples
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.sequences import IMPOSSIBLE
 
 #: Probabilities that sum to 1 but for this sum to 1.
 _ROUNDING = 1e-6

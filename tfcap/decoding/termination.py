@@ -7,11 +7,11 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
+from tfcap._ops.masking import LARGE_NEGATIVE
 from tfcap.decoding.rollout import Rollout
 from tfcap.layers._fast.word_vectors import Prefixes
 from tfcap.layers._fast.word_vectors import prefix_words
 from tfcap.layers.inverse_cdf import sample_words
-from tfcap.ops.masking import LARGE_NEGATIVE
 
 TERMINATIONS = ("sampled", "expected")
 

@@ -6,6 +6,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import is_end
+from tfcap._ops import repeat_samples
+from tfcap._ops import token_log_probs
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import check_logits
@@ -14,9 +17,6 @@ from tfcap.decoding.speaker import state_vector
 from tfcap.decoding.speaker import step_by_step
 from tfcap.layers._fast.word_vectors import mask_words
 from tfcap.layers._fast.word_vectors import stack_words
-from tfcap.ops import is_end
-from tfcap.ops import repeat_samples
-from tfcap.ops import token_log_probs
 
 
 def unroll(

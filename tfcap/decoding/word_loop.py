@@ -6,8 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.ops import repeat_samples
-from tfcap.ops.loops import same_shapes
+from tfcap._ops import repeat_samples
+from tfcap._ops.loops import same_shapes
 
 #: Words that a state gets room for at a time.
 ROOM = 32

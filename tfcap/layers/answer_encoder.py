@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
+from tfcap._ops import SeedGenerator
+from tfcap._ops import masked_softmax
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_rate
+from tfcap._ops.arguments import checked_seed
 from tfcap.layers.sequence_encoder import SequenceEncoder
-from tfcap.ops import SeedGenerator
-from tfcap.ops import masked_softmax
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_rate
-from tfcap.ops.arguments import checked_seed
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -5,9 +5,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.ops import SeedGenerator
-from tfcap.ops.arguments import checked_number
-from tfcap.ops.arguments import checked_seed
+from tfcap._ops import SeedGenerator
+from tfcap._ops.arguments import checked_number
+from tfcap._ops.arguments import checked_seed
 
 DROPPED = ("zeros", "learned")
 

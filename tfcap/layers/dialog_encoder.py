@@ -5,12 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import SeedGenerator
+from tfcap._ops import check_shape
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_rate
+from tfcap._ops.arguments import checked_seed
 from tfcap.layers.sequence_encoder import SequenceEncoder
-from tfcap.ops import SeedGenerator
-from tfcap.ops import check_shape
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_rate
-from tfcap.ops.arguments import checked_seed
 
 
 class DialogEncoder(keras.layers.Layer):

@@ -3,16 +3,16 @@
 import keras
 from keras import ops
 
-from tfcap.layers.given_word import GivenWord
-from tfcap.layers.given_word import mean_relaxed
-from tfcap.layers.given_word import perturbed
-from tfcap.layers.given_word import uniform_of
+from tfcap._ops.arguments import checked_integer
+from tfcap.layers.conditional_gumbel import ConditionalGumbel
+from tfcap.layers.conditional_gumbel import mean_relaxed
+from tfcap.layers.conditional_gumbel import perturbed
+from tfcap.layers.conditional_gumbel import uniform_of
 from tfcap.layers.partial_sampling import check_not_trained
-from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class GumbelRao(GivenWord):
+class GumbelRao(ConditionalGumbel):
     """Gumbel-softmax words whose gradient is a mean over their noise.
 
     ```

@@ -3,10 +3,10 @@
 import keras
 from keras import ops
 
+from tfcap._ops import likeliest_words
+from tfcap._ops import straight_through
 from tfcap.layers.partial_sampling import PartialSampling
 from tfcap.layers.partial_sampling import check_not_trained
-from tfcap.ops import likeliest_words
-from tfcap.ops import straight_through
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -5,9 +5,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops.arguments import checked_integer
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.query_attention import QueryAttention
-from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -5,11 +5,11 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.masking import mean_of_positions
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.masked_lstm import MaskedLSTM
 from tfcap.layers.query_attention import QueryAttention
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.masking import mean_of_positions
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

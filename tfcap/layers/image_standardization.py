@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcap.ops import check_shape
+from tfcap._ops import check_shape
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

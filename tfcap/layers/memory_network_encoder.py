@@ -3,10 +3,10 @@
 import keras
 from keras import ops
 
+from tfcap._ops import masked_softmax
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.masking import mean_of_positions
 from tfcap.layers.dialog_encoder import DialogEncoder
-from tfcap.ops import masked_softmax
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.masking import mean_of_positions
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -5,14 +5,14 @@ import contextlib
 import keras
 from keras import ops
 
-from tfcap.layers._fast.word_vectors import Words
+from tfcap._ops import likeliest_words
+from tfcap._ops import straight_through
+from tfcap._ops.arguments import initial_value
+from tfcap._ops.schedules import is_schedule
+from tfcap.layers._fast.word_vectors import WordIds
 from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.layers._fast.word_vectors import remembered_words
 from tfcap.layers.word_channel import WordChannel
-from tfcap.ops import likeliest_words
-from tfcap.ops import straight_through
-from tfcap.ops.arguments import initial_value
-from tfcap.ops.schedules import is_schedule
 
 GRANULARITIES = ("step_sample", "step", "sample", "batch")
 
@@ -137,7 +137,7 @@ class PartialSampling(WordChannel):
         Returns:
             Float32 tensor of shape `(..., V)`.
         """
-        words = remembered_words(hard) or Words(likeliest_words(hard))
+        words = remembered_words(hard) or WordIds(likeliest_words(hard))
         slope = soft if slope is None else slope
         if not self.discrete:
             if coins is None:

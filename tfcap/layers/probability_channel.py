@@ -2,11 +2,11 @@
 
 import keras
 
+from tfcap._ops import likeliest_words
+from tfcap._ops import straight_through
 from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.layers._fast.word_vectors import remembered_words
 from tfcap.layers.word_channel import WordChannel
-from tfcap.ops import likeliest_words
-from tfcap.ops import straight_through
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

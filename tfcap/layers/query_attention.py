@@ -5,8 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.ops import masked_softmax
-from tfcap.ops.arguments import checked_integer
+from tfcap._ops import masked_softmax
+from tfcap._ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

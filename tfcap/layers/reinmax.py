@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
-from tfcap.layers.given_word import GivenWord
-from tfcap.layers.given_word import is_word
+from tfcap.layers.conditional_gumbel import ConditionalGumbel
+from tfcap.layers.conditional_gumbel import is_word
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class ReinMax(GivenWord):
+class ReinMax(ConditionalGumbel):
     """Samples words, and differentiates them to the second order.
 
     ```

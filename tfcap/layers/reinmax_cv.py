@@ -3,17 +3,17 @@
 import keras
 from keras import ops
 
-from tfcap.layers.given_word import GivenWord
-from tfcap.layers.given_word import mean_relaxed
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
+from tfcap.layers.conditional_gumbel import ConditionalGumbel
+from tfcap.layers.conditional_gumbel import mean_relaxed
 from tfcap.layers.gumbel_rao import given_scores
 from tfcap.layers.reinmax import second_order
 from tfcap.layers.reinmax_rao import halfway
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_number
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class ReinMaxCV(GivenWord):
+class ReinMaxCV(ConditionalGumbel):
     """ReinMax with a Gumbel-softmax for a control variate.
 
     ```

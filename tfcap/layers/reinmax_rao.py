@@ -5,15 +5,15 @@ import math
 import keras
 from keras import ops
 
-from tfcap.layers.given_word import GivenWord
-from tfcap.layers.given_word import is_word
-from tfcap.layers.given_word import mean_relaxed
+from tfcap._ops.arguments import checked_integer
+from tfcap.layers.conditional_gumbel import ConditionalGumbel
+from tfcap.layers.conditional_gumbel import is_word
+from tfcap.layers.conditional_gumbel import mean_relaxed
 from tfcap.layers.gumbel_rao import given_scores
-from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class ReinMaxRao(GivenWord):
+class ReinMaxRao(ConditionalGumbel):
     """ReinMax with a Gumbel-Rao estimate in the place of its larger part.
 
     ```

@@ -5,8 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops.arguments import checked_integer
 from tfcap.layers.masked_lstm import MaskedLSTM
-from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -5,10 +5,10 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops.arguments import checked_integer
 from tfcap.layers._fast.stepwise import Stepwise
 from tfcap.layers._fast.stepwise import StepwiseLookup
 from tfcap.layers._fast.word_vectors import embed_words
-from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

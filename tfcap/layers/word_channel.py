@@ -6,23 +6,23 @@ import math
 import keras
 from keras import ops
 
-from tfcap.layers._fast.word_vectors import Words
+from tfcap._ops import SeedGenerator
+from tfcap._ops import likeliest_words
+from tfcap._ops.arguments import checked_scalar
+from tfcap._ops.arguments import checked_seed
+from tfcap._ops.arguments import initial_value
+from tfcap._ops.schedules import StepCounter
+from tfcap._ops.schedules import at_step
+from tfcap._ops.schedules import checked_schedule
+from tfcap._ops.schedules import is_held
+from tfcap._ops.schedules import is_schedule
+from tfcap._ops.schedules import schedule_config
+from tfcap._ops.schedules import traced_function
+from tfcap.layers._fast.word_vectors import WordIds
 from tfcap.layers._fast.word_vectors import cast_words
 from tfcap.layers._fast.word_vectors import ids_of_words
 from tfcap.layers._fast.word_vectors import remember_words
 from tfcap.layers.inverse_cdf import sample_words
-from tfcap.ops import SeedGenerator
-from tfcap.ops import likeliest_words
-from tfcap.ops.arguments import checked_scalar
-from tfcap.ops.arguments import checked_seed
-from tfcap.ops.arguments import initial_value
-from tfcap.ops.schedules import StepCounter
-from tfcap.ops.schedules import at_step
-from tfcap.ops.schedules import checked_schedule
-from tfcap.ops.schedules import is_held
-from tfcap.ops.schedules import is_schedule
-from tfcap.ops.schedules import schedule_config
-from tfcap.ops.schedules import traced_function
 
 
 class WordChannel(keras.layers.Layer):
@@ -301,7 +301,7 @@ class WordChannel(keras.layers.Layer):
         drawn = ops.where(ops.isfinite(best), 1.0, math.nan)
         drawn = ops.broadcast_to(drawn, ops.shape(ids))
         vectors = vectors * ops.cast(drawn, vectors.dtype)[..., None]
-        return remember_words(vectors, Words(ids, mask=drawn))
+        return remember_words(vectors, WordIds(ids, mask=drawn))
 
     def compute_output_shape(self, input_shape):
         return input_shape

@@ -5,6 +5,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import gather_across_replicas
+from tfcap._ops import masked_logsumexp
+from tfcap._ops.arguments import check_shapes
 from tfcap.losses.masked_loss import at_least_float32
 from tfcap.losses.masked_loss import reduce_loss
 from tfcap.losses.retrieval_loss import DIRECTIONS
@@ -16,9 +19,6 @@ from tfcap.losses.retrieval_loss import present_texts
 from tfcap.losses.retrieval_loss import rows_present
 from tfcap.losses.retrieval_loss import with_distractors
 from tfcap.losses.retrieval_loss import with_memory
-from tfcap.ops import gather_across_replicas
-from tfcap.ops import masked_logsumexp
-from tfcap.ops.arguments import check_shapes
 
 COMBINATIONS = ("mean", "sum")
 

@@ -5,8 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.ops import gather_across_replicas
-from tfcap.ops.arguments import checked_integer
+from tfcap._ops import gather_across_replicas
+from tfcap._ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

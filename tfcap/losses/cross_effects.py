@@ -4,17 +4,17 @@ from typing import Any
 
 from keras import ops
 
+from tfcap._ops import gather_across_replicas
+from tfcap._ops import masked_logsumexp
+from tfcap._ops import rows_across_replicas
+from tfcap._ops import sum_over_replicas
+from tfcap._ops.masking import LARGE_NEGATIVE
 from tfcap.losses.bidirectional_contrastive_loss import flat
 from tfcap.losses.bidirectional_contrastive_loss import text_pool
 from tfcap.losses.hinge_retrieval_loss import blend
 from tfcap.losses.hinge_retrieval_loss import text_scores
 from tfcap.losses.retrieval_loss import checked_pairs
 from tfcap.losses.retrieval_loss import other_images
-from tfcap.ops import gather_across_replicas
-from tfcap.ops import masked_logsumexp
-from tfcap.ops import rows_across_replicas
-from tfcap.ops import sum_over_replicas
-from tfcap.ops.masking import LARGE_NEGATIVE
 
 
 def hinge_effects(

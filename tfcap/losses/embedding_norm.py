@@ -5,8 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import sum_over_replicas
 from tfcap.losses.masked_loss import at_least_float32
-from tfcap.ops import sum_over_replicas
 
 CONVENTIONS = ("squared", "frobenius")
 

@@ -5,6 +5,11 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import gather_across_replicas
+from tfcap._ops.masking import LARGE_NEGATIVE
+from tfcap._ops.schedules import at_step
+from tfcap._ops.schedules import checked_schedule
+from tfcap._ops.schedules import is_schedule
 from tfcap.losses.masked_loss import reduce_loss
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.losses.retrieval_loss import RetrievalLoss
@@ -13,11 +18,6 @@ from tfcap.losses.retrieval_loss import checked_pairs
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.losses.retrieval_loss import rows_present
 from tfcap.losses.retrieval_loss import with_distractors
-from tfcap.ops import gather_across_replicas
-from tfcap.ops.masking import LARGE_NEGATIVE
-from tfcap.ops.schedules import at_step
-from tfcap.ops.schedules import checked_schedule
-from tfcap.ops.schedules import is_schedule
 
 NEGATIVES = ("hardest", "sum")
 

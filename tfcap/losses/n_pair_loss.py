@@ -5,14 +5,14 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import check_shape
+from tfcap._ops import masked_logsumexp
+from tfcap._ops.arguments import check_labels
+from tfcap._ops.arguments import check_shapes
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
 from tfcap.losses.masked_loss import at_least_float32
 from tfcap.losses.masked_loss import reduce_loss
-from tfcap.ops import check_shape
-from tfcap.ops import masked_logsumexp
-from tfcap.ops.arguments import check_labels
-from tfcap.ops.arguments import check_shapes
 
 
 def n_pair_loss(

@@ -5,12 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import check_shape
+from tfcap._ops.arguments import check_shapes
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
 from tfcap.losses.masked_loss import at_least_float32
 from tfcap.losses.masked_loss import reduce_loss
-from tfcap.ops import check_shape
-from tfcap.ops.arguments import check_shapes
 
 
 def one_pair_loss(

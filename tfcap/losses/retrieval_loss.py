@@ -5,15 +5,15 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import check_shape
+from tfcap._ops import gather_across_replicas
+from tfcap._ops import rows_across_replicas
+from tfcap._ops.arguments import check_shapes
+from tfcap._ops.arguments import check_values
+from tfcap._ops.replicas import outside_replicas
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
 from tfcap.losses.masked_loss import at_least_float32
-from tfcap.ops import check_shape
-from tfcap.ops import gather_across_replicas
-from tfcap.ops import rows_across_replicas
-from tfcap.ops.arguments import check_shapes
-from tfcap.ops.arguments import check_values
-from tfcap.ops.replicas import outside_replicas
 
 DIRECTIONS = ("image", "text")
 #: Rows of a batch that may all show one image.

@@ -5,11 +5,11 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import token_log_probs
+from tfcap._ops.arguments import check_shapes
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
 from tfcap.losses.masked_loss import reduce_loss
-from tfcap.ops import token_log_probs
-from tfcap.ops.arguments import check_shapes
 
 REDUCED_OVER = ("sequence", "token")
 

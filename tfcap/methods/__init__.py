@@ -1,7 +1,8 @@
 """Published methods as functions of networks that return a Keras model.
 
 Each takes built networks and numbers, and returns a
-`tfcap.training.ObjectiveModel` (one network learns) or `tfcap.training.Game`
+`tfcap.training.ObjectiveModel` (one network learns) or
+`tfcap.training.JointTraining`
 (several), for `compile()` with an optimizer for each and `fit()` on what
 Keras' `fit` takes. What is annealed is given as a schedule of the step.
 

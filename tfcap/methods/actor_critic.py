@@ -3,12 +3,12 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import with_baseline
 from tfcap.objectives import GAE
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 
 def actor_critic(
@@ -26,7 +26,7 @@ def actor_critic(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Trains a speaker for a reward, and a critic that values its words.
 
     ```
@@ -46,7 +46,8 @@ def actor_critic(
             `policy_gradient()`.
 
     Returns:
-        `tfcap.training.Game` of the players `"speaker"` and `"baseline"`.
+        `tfcap.training.JointTraining` of the learners `"speaker"` and
+        `"baseline"`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -71,7 +72,7 @@ def actor_critic(
       2016
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     samples = words.sample(num_samples=num_samples, keep_states=True)
     critic = LearnedBaseline(samples, state_units, baseline_units)
     objective = ScoreFunction(

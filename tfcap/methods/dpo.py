@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import anchored
 from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import TeacherForcing
@@ -73,7 +73,9 @@ def dpo(
       2024, for pairs of the model's own samples
     """
     check_speaker(speaker)
-    samples = Words(max_length, suppress, seed).sample(num_samples=num_samples)
+    samples = WordLimits(max_length, suppress, seed).sample(
+        num_samples=num_samples
+    )
     objective = PreferenceLoss(
         reward, samples, reference, loss, beta, gamma, pairs
     )

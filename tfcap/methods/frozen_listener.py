@@ -4,7 +4,7 @@ from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import WordChannel
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import embedder
@@ -111,7 +111,7 @@ def frozen_listener(
         unread = {"channel": channel, "rho": rho, "temperature": temperature}
         unread |= {"termination": termination}
     check_unread(frozen_listener, f'estimator="{estimator}"', **unread)
-    words, listener = Words(max_length, suppress, seed), embedder(listener)
+    words, listener = WordLimits(max_length, suppress, seed), embedder(listener)
     judged = Retrieval(
         listener,
         margin,

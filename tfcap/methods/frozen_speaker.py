@@ -3,12 +3,12 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import frozen
 from tfcap.objectives import ListenerLoss
 from tfcap.rewards import Retrieval
-from tfcap.training import Game
-from tfcap.training import Player
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def frozen_speaker(
@@ -23,7 +23,7 @@ def frozen_speaker(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Trains a listener on the captions of a speaker that stays as it is.
 
     ```
@@ -36,7 +36,7 @@ def frozen_speaker(
         max_length, suppress, seed, global_clipnorm, **options: Likewise.
 
     Returns:
-        `tfcap.training.Game` of the player `"listener"`.
+        `tfcap.training.JointTraining` of the learner `"listener"`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -61,8 +61,8 @@ def frozen_speaker(
     """
     check_speaker(speaker)
     frozen(speaker=speaker)
-    samples = Words(max_length, suppress, seed).sample()
+    samples = WordLimits(max_length, suppress, seed).sample()
     samples.inference = True  # It stays as it is: without dropout.
     judged = Retrieval(listener, margin, negatives, same=same)
-    player = Player(listener, ListenerLoss(judged, samples), global_clipnorm)
-    return Game(speaker, {"listener": player}, **options)
+    learner = Learner(listener, ListenerLoss(judged, samples), global_clipnorm)
+    return JointTraining(speaker, {"listener": learner}, **options)

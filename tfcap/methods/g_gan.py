@@ -3,15 +3,15 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import MatchProbability
-from tfcap.training import Game
-from tfcap.training import Player
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def g_gan(
@@ -24,7 +24,7 @@ def g_gan(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Trains a speaker against an evaluator that is not to be fooled.
 
     ```
@@ -49,7 +49,8 @@ def g_gan(
             `psst()`.
 
     Returns:
-        `tfcap.training.Game` of the players `"speaker"` and `"evaluator"`.
+        `tfcap.training.JointTraining` of the learners `"speaker"` and
+        `"evaluator"`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -75,7 +76,7 @@ def g_gan(
       ICCV 2019, section 6.2, "G-GAN"
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     samples = words.sample()
     reward = MatchProbability(evaluator)
     term = ScoreFunction(
@@ -86,8 +87,8 @@ def g_gan(
         credit=MonteCarlo(num_continuations),
     )
     judging = DiscriminatorLoss(evaluator, samples)
-    players = {
-        "speaker": Player(speaker, term, global_clipnorm),
-        "evaluator": Player(evaluator, judging, global_clipnorm),
+    learners = {
+        "speaker": Learner(speaker, term, global_clipnorm),
+        "evaluator": Learner(evaluator, judging, global_clipnorm),
     }
-    return Game(speaker, players, **options)
+    return JointTraining(speaker, learners, **options)

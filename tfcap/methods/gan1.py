@@ -12,8 +12,8 @@ from tfcap.methods.dialog_networks import check_discriminator
 from tfcap.objectives import Pathwise
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import DialogScore
-from tfcap.training import Game
-from tfcap.training import Player
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def gan1(
@@ -27,7 +27,7 @@ def gan1(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Trains a generator against a discriminator that goes on learning: GAN1.
 
     ```
@@ -45,10 +45,10 @@ def gan1(
         discriminator: As that of `gdis()`; its `trainable` is set to `True`.
         global_clipnorm: Float or `None`, norm to clip the gradient of each
             network to.
-        **options: Further arguments of `tfcap.training.Game`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.Game`, for `compile({"generator": optimizer,
+        `tfcap.training.JointTraining`, for `compile({"generator": optimizer,
         "discriminator": optimizer})` and `fit()` on batches that both read.
 
     Raises:
@@ -96,8 +96,8 @@ def gan1(
     undo = -1.0 * Pathwise(
         DialogScore(discriminator, learning=True), sample, name="undo"
     )
-    players = {
-        "generator": Player(generator, objective, global_clipnorm),
-        "discriminator": Player(discriminator, undo, global_clipnorm),
+    learners = {
+        "generator": Learner(generator, objective, global_clipnorm),
+        "discriminator": Learner(discriminator, undo, global_clipnorm),
     }
-    return Game(generator, players, **options)
+    return JointTraining(generator, learners, **options)

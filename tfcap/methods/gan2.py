@@ -14,8 +14,8 @@ from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.objectives import rank_with_fakes
 from tfcap.rewards import DialogScore
-from tfcap.training import Game
-from tfcap.training import Player
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def gan2(
@@ -30,7 +30,7 @@ def gan2(
     global_clipnorm: float | None = None,
     candidates: str = "options",
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Trains a generator against a discriminator that goes on ranking: GAN2.
 
     ```
@@ -51,10 +51,10 @@ def gan2(
         global_clipnorm: As that of `gan1()`.
         candidates: String, key in a batch of the candidate answers
             `(B, R, N, T)`, the human one first. Defaults to `"options"`.
-        **options: Further arguments of `tfcap.training.Game`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.Game`, for `compile({"generator": optimizer,
+        `tfcap.training.JointTraining`, for `compile({"generator": optimizer,
         "discriminator": optimizer})` and `fit()` on batches that both read.
 
     Raises:
@@ -103,8 +103,8 @@ def gan2(
     ranking = SupervisedLoss(
         rank_with_fakes(discriminator, sample, candidates), "n_pair", (sample,)
     )
-    players = {
-        "generator": Player(generator, objective, global_clipnorm),
-        "discriminator": Player(discriminator, ranking, global_clipnorm),
+    learners = {
+        "generator": Learner(generator, objective, global_clipnorm),
+        "discriminator": Learner(discriminator, ranking, global_clipnorm),
     }
-    return Game(generator, players, **options)
+    return JointTraining(generator, learners, **options)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import anchored
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import clipped_updates
@@ -100,7 +100,7 @@ def grpo(
     - Liang, Group Relative Policy Optimization for Image Captioning, 2025
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     samples = words.sample(num_samples=num_samples)
     objective = ScoreFunction(
         reward,
@@ -110,7 +110,7 @@ def grpo(
         standardize=standardize,
         mask_unfinished=mask_unfinished,
     )
-    players = anchored(speaker, reference)
+    learners = anchored(speaker, reference)
     if reference is not None:
         by_word = "sequence" if normalize == "sequence" else "length"
         divergence = KLDivergence(
@@ -124,7 +124,7 @@ def grpo(
         objective += human_weight * TeacherForcing("token")
     options |= clipped_updates(clip, updates_per_rollout, options)
     return ObjectiveModel(
-        objective, speaker, players, global_clipnorm, **options
+        objective, speaker, learners, global_clipnorm, **options
     )
 
 
@@ -168,7 +168,8 @@ def dapo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
     """Trains as `grpo()`, by words, clipped higher, finished captions alone.
 
     All words of a batch weigh alike, a ratio may rise by 0.28 and fall by 0.2,
-    and captions without an end teach nothing; `tfcap.rewards.Overlong`, added
+    and captions without an end teach nothing; `tfcap.rewards.LengthPenalty`,
+    added
     to the reward, says so more softly. Rows whose samples have equal rewards
     have advantages of 0; that the paper draws others instead is left out.
 

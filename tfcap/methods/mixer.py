@@ -5,15 +5,15 @@ from typing import Any
 
 from keras.optimizers.schedules import PiecewiseConstantDecay
 
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
 from tfcap.decoding import MixedPrefix
 from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import with_baseline
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_number
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 
 def mixer(
@@ -30,7 +30,7 @@ def mixer(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Trains a speaker for a metric, from people's first words onwards.
 
     ```
@@ -57,8 +57,8 @@ def mixer(
             `policy_gradient()`.
 
     Returns:
-        `tfcap.training.Game` of the players `"speaker"` and `"baseline"`,
-        which logs the `prefix`.
+        `tfcap.training.JointTraining` of the learners `"speaker"` and
+        `"baseline"`, which logs the `prefix`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.

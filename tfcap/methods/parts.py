@@ -8,6 +8,8 @@ from typing import Any
 
 import keras
 
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.decoding.speaker import check_speaker
@@ -24,11 +26,9 @@ from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_number
 from tfcap.rewards import as_reward
-from tfcap.training import Game
-from tfcap.training import Player
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 #: Straight-through channels by name.
 CHANNELS = {
@@ -41,7 +41,7 @@ CHANNELS = {
 }
 
 
-class Words:
+class WordLimits:
     """Decoders of one speaker, alike in what may be said.
 
     Args:
@@ -119,7 +119,7 @@ def trade_off(lambda_, discriminability, naturalness, words):
         naturalness: `tfcap.rewards.Reward`, or a function of strings, for
             which one sample is trained self-critically, or
             `tfcap.objectives.Objective`; `None` where `lambda_` is 1.
-        words: `Words`.
+        words: `WordLimits`.
 
     Returns:
         `tfcap.objectives.Objective`.
@@ -139,7 +139,11 @@ def trade_off(lambda_, discriminability, naturalness, words):
 
 
 def self_critical_term(
-    reward, words: Words, num_samples: int = 1, baseline=None, normalize="token"
+    reward,
+    words: WordLimits,
+    num_samples: int = 1,
+    baseline=None,
+    normalize="token",
 ) -> ScoreFunction:
     """REINFORCE above the greedy caption, or above the other samples.
 
@@ -246,8 +250,10 @@ def joint_players(
     every = 2 if turns else 1
     learns = learns or objective
     return {
-        "speaker": Player(speaker, objective, global_clipnorm, every),
-        "listener": Player(listener, learns, global_clipnorm, every, every - 1),
+        "speaker": Learner(speaker, objective, global_clipnorm, every),
+        "listener": Learner(
+            listener, learns, global_clipnorm, every, every - 1
+        ),
     }
 
 
@@ -309,11 +315,11 @@ def with_baseline(
     objective,
     global_clipnorm: float | None,
     options,
-) -> Game:
+) -> JointTraining:
     """A speaker, and the baseline that learns to expect its rewards."""
     networks = {"speaker": speaker, "baseline": baseline.network}
-    players = {
-        name: Player(network, objective, global_clipnorm)
+    learners = {
+        name: Learner(network, objective, global_clipnorm)
         for name, network in networks.items()
     }
-    return Game(speaker, players, **options)
+    return JointTraining(speaker, learners, **options)

@@ -3,13 +3,13 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import with_baseline
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 
 def policy_gradient(
@@ -25,7 +25,7 @@ def policy_gradient(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Trains a speaker for a metric, every word by what it leads to.
 
     ```
@@ -39,8 +39,8 @@ def policy_gradient(
 
     ```
     training = policy_gradient(speaker, reward, state_units=512)
-    alone = tfcap.training.Game(
-        speaker, {"baseline": training.players["baseline"]}
+    alone = tfcap.training.JointTraining(
+        speaker, {"baseline": training.learners["baseline"]}
     )
     alone.compile("adam")
     alone.fit(dataset)
@@ -57,10 +57,11 @@ def policy_gradient(
             the next.
         baseline_units: Tuple of integers, hidden layers of the baseline.
         max_length, suppress, seed, global_clipnorm: As those of `psst()`.
-        **options: Further arguments of `tfcap.training.Game`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.Game` of the players `"speaker"` and `"baseline"`.
+        `tfcap.training.JointTraining` of the learners `"speaker"` and
+        `"baseline"`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -85,7 +86,7 @@ def policy_gradient(
       of SPIDEr, ICCV 2017, section 3, "PG-*" of its tables
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     samples = words.sample(keep_states=True)
     baseline = LearnedBaseline(samples, state_units, baseline_units)
     credit = None

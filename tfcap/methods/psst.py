@@ -4,14 +4,14 @@ from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import WordChannel
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import joint_players
 from tfcap.methods.parts import relaxed_feedback
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
 from tfcap.objectives import Pathwise
 from tfcap.rewards import Retrieval
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 
 def psst(
@@ -32,7 +32,7 @@ def psst(
     termination: str = "sampled",
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Joint training of a speaker and a listener by partial sampling.
 
     ```
@@ -81,10 +81,11 @@ def psst(
             word: in our runs fewer captions then had an end.
         global_clipnorm: Float or `None`, norm to clip the gradient of either
             network to.
-        **options: Further arguments of `tfcap.training.Game`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.Game` of the players `"speaker"` and `"listener"`.
+        `tfcap.training.JointTraining` of the learners `"speaker"` and
+        `"listener"`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -112,7 +113,7 @@ def psst(
     ...         "listener": keras.optimizers.Adam(2e-4),
     ...     }
     ... )
-    >>> list(training.players)
+    >>> list(training.learners)
     ['speaker', 'listener']
 
     Reference:
@@ -122,7 +123,7 @@ def psst(
       Gumbel" of its tables
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     samples = words.sample(
         word_channel(psst, channel, seed, rho, temperature),
         feedback=relaxed_feedback(speaker),
@@ -131,7 +132,7 @@ def psst(
     judged = Retrieval(listener, margin, negatives, same=same)
     term = Pathwise(judged, samples, reduction="sum")
     objective = trade_off(lambda_, term, naturalness, words)
-    players = joint_players(
+    learners = joint_players(
         speaker, listener, objective, global_clipnorm=global_clipnorm
     )
-    return Game(speaker, players, **options)
+    return JointTraining(speaker, learners, **options)

@@ -4,14 +4,14 @@ from typing import Any
 
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import joint_players
 from tfcap.methods.parts import trade_off
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import ListenerLoss
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Retrieval
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 
 def reinforce(
@@ -29,7 +29,7 @@ def reinforce(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Joint training of a speaker and a listener by REINFORCE, in turns.
 
     ```
@@ -51,7 +51,8 @@ def reinforce(
         max_length, suppress, seed, global_clipnorm, **options: Likewise.
 
     Returns:
-        `tfcap.training.Game` of the players `"speaker"` and `"listener"`.
+        `tfcap.training.JointTraining` of the learners `"speaker"` and
+        `"listener"`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -76,7 +77,7 @@ def reinforce(
       ICCV 2019, equation 2 and section 6.2, "REINFORCE"
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     samples = words.sampled
     about = {"margin": margin, "negatives": negatives, "same": same}
     judged = Retrieval(listener, learning=False, credit=credit, **about)
@@ -89,7 +90,7 @@ def reinforce(
     )
     objective = trade_off(lambda_, term, naturalness, words)
     learns = ListenerLoss(Retrieval(listener, **about), samples)
-    players = joint_players(
+    learners = joint_players(
         speaker, listener, objective, learns, global_clipnorm, turns=True
     )
-    return Game(speaker, players, **options)
+    return JointTraining(speaker, learners, **options)

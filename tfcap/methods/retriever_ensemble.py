@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tfcap._ops.arguments import checked_number
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import PartialSamplingST
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import frozen_embedders
@@ -15,9 +16,8 @@ from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.ops.arguments import checked_number
 from tfcap.rewards import BidirectionalContrastive
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import as_reward
 from tfcap.training import ObjectiveModel
 
@@ -142,7 +142,7 @@ def retriever_ensemble(
             "Train a `tfcap.models.RetrievalListener` on human captions."
         )
     retrievers, networks = frozen_embedders(retrievers)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     about = {"same": same, "temperature": temperature, "directions": directions}
     # A caption is not to differ from the others of its image.
     about["siblings"] = False
@@ -161,7 +161,7 @@ def retriever_ensemble(
                 'estimator="teacher_forcing", whose captions are people\'s. '
                 f"Received: naturalness={naturalness!r}."
             )
-        contrast = contrast - lambda_ * threshold * Constant()
+        contrast = contrast - lambda_ * threshold * ConstantReward()
         objective = ScoreFunction(
             contrast, GroundTruth(), normalize="token", name="human"
         )

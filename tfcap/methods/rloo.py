@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import anchored
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_unread
@@ -77,8 +77,8 @@ def rloo(
     """
     check_speaker(speaker)
     check_choice(baseline, "baseline", ("leave_one_out", "greedy"))
-    words, reward = Words(max_length, suppress, seed), as_reward(reward)
-    players = anchored(speaker, reference)
+    words, reward = WordLimits(max_length, suppress, seed), as_reward(reward)
+    learners = anchored(speaker, reference)
     if reference is not None:
         reward = reward + kl_weight * KLPenalty(reference)
     elif kl_weight:
@@ -88,7 +88,7 @@ def rloo(
     )
     options |= clipped_updates(clip, updates_per_rollout, options)
     return ObjectiveModel(
-        objective, speaker, players, global_clipnorm, **options
+        objective, speaker, learners, global_clipnorm, **options
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import TeacherForcing
 from tfcap.training import ObjectiveModel
@@ -68,7 +68,7 @@ def scst(
       `"leave_one_out"`
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     objective = self_critical_term(
         reward, words, num_samples, baseline, normalize
     )

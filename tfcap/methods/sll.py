@@ -4,14 +4,14 @@ from typing import Any
 
 from keras import ops
 
+from tfcap._ops.arguments import checked_number
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import check_choice
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.ops.arguments import checked_number
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Surprisal
 from tfcap.rewards import as_reward
@@ -69,7 +69,7 @@ def sll(
       CVPR 2020, section 3.1 and "SLL" of Tables 1 to 4
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     objective = _precision(reward, words, words.sample(num_samples=num_samples))
     return ObjectiveModel(
         objective, speaker, global_clipnorm=global_clipnorm, **options
@@ -123,7 +123,7 @@ def sll_me(
       CVPR 2020, section 4, "SLL-ME"
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     samples = words.sample(num_samples=num_samples)
     surprisal = Surprisal(per_word=True)
     bonus = ScoreFunction(surprisal, samples, LeaveOneOutBaseline())
@@ -191,7 +191,7 @@ def sll_sle(
     check_speaker(speaker)
     check_choice(variant, "variant", VARIANTS)
     checked_number(alpha, "alpha", "in [0, 1]", lambda x: 0 <= x <= 1)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     samples = words.sample(num_samples=num_samples)
     if variant == "paper":
         bonus = ScoreFunction(

@@ -4,13 +4,13 @@ from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import WordChannel
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import joint_players
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
 from tfcap.objectives import Pathwise
 from tfcap.rewards import Retrieval
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 
 def straight_through(
@@ -30,7 +30,7 @@ def straight_through(
     termination: str = "sampled",
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Joint training of a speaker and a listener, straight through words.
 
     ```
@@ -52,7 +52,8 @@ def straight_through(
             **options: Likewise.
 
     Returns:
-        `tfcap.training.Game` of the players `"speaker"` and `"listener"`.
+        `tfcap.training.JointTraining` of the learners `"speaker"` and
+        `"listener"`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -79,7 +80,7 @@ def straight_through(
       Annealed"
     """
     check_speaker(speaker)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     samples = words.sample(
         word_channel(straight_through, channel, seed, temperature=temperature),
         termination=termination,
@@ -87,7 +88,7 @@ def straight_through(
     judged = Retrieval(listener, margin, negatives, same=same)
     term = Pathwise(judged, samples, reduction="sum")
     objective = trade_off(lambda_, term, naturalness, words)
-    players = joint_players(
+    learners = joint_players(
         speaker, listener, objective, global_clipnorm=global_clipnorm
     )
-    return Game(speaker, players, **options)
+    return JointTraining(speaker, learners, **options)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.objectives import StructureLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.training import ObjectiveModel
@@ -66,7 +66,9 @@ def structured(
       Sequence Learning, NAACL 2018
     """
     check_speaker(speaker)
-    samples = Words(max_length, suppress, seed).sample(num_samples=num_samples)
+    samples = WordLimits(max_length, suppress, seed).sample(
+        num_samples=num_samples
+    )
     objective = StructureLoss(reward, samples, loss, scale, length_normalized)
     if human_weight:
         objective += human_weight * TeacherForcing("token")

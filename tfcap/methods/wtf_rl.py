@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from tfcap._ops.arguments import checked_number
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.speaker import check_speaker
-from tfcap.methods.parts import Words
+from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import check_choice
 from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import frozen_embedders
@@ -13,13 +14,12 @@ from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import ScoreFunction
-from tfcap.ops.arguments import checked_number
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import CLIPScore
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import MatchProbability
-from tfcap.training import Game
-from tfcap.training import Player
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 REWARDS = ("contrast", "cosine")
 
@@ -49,7 +49,7 @@ def wtf_rl(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> Game:
+) -> JointTraining:
     """Trains a speaker on its best captions and on people's, by distinction.
 
     ```
@@ -108,8 +108,8 @@ def wtf_rl(
             `psst()`.
 
     Returns:
-        `tfcap.training.Game` of the players `"speaker"` and, if there is one,
-        `"discriminator"`.
+        `tfcap.training.JointTraining` of the learners `"speaker"` and, if
+        there is one, `"discriminator"`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -149,7 +149,7 @@ def wtf_rl(
         check_unread(wtf_rl, "naturalness=None", num_samples=num_samples)
     checked_number(alpha, "alpha", "in [0, 1]", lambda x: 0 <= x <= 1)
     retrievers = _retrievers(retriever)
-    words = Words(max_length, suppress, seed)
+    words = WordLimits(max_length, suppress, seed)
     greedy, human = words.greedy, GroundTruth()
     beam = BeamSearch(
         beam_width,
@@ -185,18 +185,20 @@ def wtf_rl(
         )
     if naturalness is not None:
         terms.append(self_critical_term(naturalness, words, num_samples))
-    players = {"speaker": Player(speaker, sum(terms), global_clipnorm)}
+    learners = {"speaker": Learner(speaker, sum(terms), global_clipnorm)}
     if discriminator is not None:
         loss = DiscriminatorLoss(
             discriminator, beam, mismatched=0.0, retriever=retrievers[0]
         )
-        players["discriminator"] = Player(discriminator, loss, global_clipnorm)
-    return Game(speaker, players, **options)
+        learners["discriminator"] = Learner(
+            discriminator, loss, global_clipnorm
+        )
+    return JointTraining(speaker, learners, **options)
 
 
 def wtf(
     speaker: Any, retriever: Any, discriminator: Any = None, **options: Any
-) -> Game:
+) -> JointTraining:
     """Weighted teacher forcing: people's captions alone, by distinction.
 
     ```
@@ -207,7 +209,7 @@ def wtf(
         speaker, retriever, discriminator, **options: As those of `wtf_rl()`.
 
     Returns:
-        `tfcap.training.Game`, as `wtf_rl()`.
+        `tfcap.training.JointTraining`, as `wtf_rl()`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -234,7 +236,7 @@ def wtf(
 
 def rl(
     speaker: Any, retriever: Any, discriminator: Any = None, **options: Any
-) -> Game:
+) -> JointTraining:
     """Beam search's captions alone, by distinction.
 
     ```
@@ -248,7 +250,7 @@ def rl(
         speaker, retriever, discriminator, **options: As those of `wtf_rl()`.
 
     Returns:
-        `tfcap.training.Game`, as `wtf_rl()`.
+        `tfcap.training.JointTraining`, as `wtf_rl()`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -297,4 +299,4 @@ def _judged(wanted, discriminator, retrievers, alpha, shift):
     if discriminator is not None:
         human = MatchProbability(discriminator, retrievers[0])
         wanted = wanted + (1.0 - alpha) * human
-    return wanted + shift * Constant() if shift else wanted
+    return wanted + shift * ConstantReward() if shift else wanted

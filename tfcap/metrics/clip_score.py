@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from tfcap.ops import check_shape
+from tfcap._ops import check_shape
 
 #: What the authors of both scores write before every caption, candidate and
 #: reference, before they embed it; the caption follows as it is.

@@ -5,9 +5,9 @@ import math
 import keras
 from keras import ops
 
-from tfcap.ops import check_shape
-from tfcap.ops.arguments import check_labels
-from tfcap.ops.arguments import row_weights
+from tfcap._ops import check_shape
+from tfcap._ops.arguments import check_labels
+from tfcap._ops.arguments import row_weights
 
 
 class RankingMetric(keras.metrics.Metric):

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcap.ops import check_shape
+from tfcap._ops import check_shape
 
 NARROW = "bool float16 bfloat16 int8 uint8 int16 uint16".split()
 

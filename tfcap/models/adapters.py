@@ -10,8 +10,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcap.io import load_arrays
-from tfcap.io import save_arrays
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
 
 
 class WithoutAdapters:
@@ -106,7 +106,7 @@ def save_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
     >>> layer.build((None, 3))
     >>> layer.enable_lora(1)
     >>> tfcap.models.save_adapters(layer, path)
-    >>> sorted(tfcap.io.load_arrays(path))
+    >>> sorted(tfcap._io.load_arrays(path))
     ['00000 bias', '00001 lora_kernel_a', '00002 lora_kernel_b']
     """
     save_arrays(

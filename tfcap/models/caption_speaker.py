@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import repeat_samples
 from tfcap.layers import ConditionDropout
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions
@@ -14,7 +15,6 @@ from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import WordByWord
 from tfcap.models.word_by_word import word_rows
-from tfcap.ops import repeat_samples
 
 
 class CaptionSpeaker(ImageNetwork, WordByWord):

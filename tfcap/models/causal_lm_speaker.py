@@ -6,6 +6,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap._ops import check_shape
+from tfcap._ops import repeat_samples
+from tfcap._ops import sequence_mask
 from tfcap.layers._fast.scores import masked_word_scores
 from tfcap.models.causal_decoder import CausalDecoder
 from tfcap.models.causal_prompt import embedded_prompts
@@ -14,9 +17,6 @@ from tfcap.models.dropout import uses_training
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import word_ids
 from tfcap.models.vocabulary_head import never_said
-from tfcap.ops import check_shape
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
 from tfcap.text import as_vocabulary
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops.arguments import batch_entry
+from tfcap._ops.arguments import check_shapes
+from tfcap._ops.arguments import check_values
+from tfcap._ops.arguments import mask_of
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import word_ids
-from tfcap.ops.arguments import batch_entry
-from tfcap.ops.arguments import check_shapes
-from tfcap.ops.arguments import check_values
-from tfcap.ops.arguments import mask_of
 
 
 def prompt_ids(speaker: Any, prompt: Any) -> tuple[int, ...]:

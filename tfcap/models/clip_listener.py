@@ -6,6 +6,10 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap._ops import check_shape
+from tfcap._ops import reference_mask
+from tfcap._ops import without_start
+from tfcap._ops.arguments import mask_of
 from tfcap.layers import SoftEmbedding
 from tfcap.layers import embed_words
 from tfcap.layers._fast.word_vectors import ids_of_words
@@ -14,10 +18,6 @@ from tfcap.models.joint_encoder import deserialized
 from tfcap.models.joint_encoder import mean_unit_vectors
 from tfcap.models.joint_encoder import remembered
 from tfcap.models.joint_encoder import unit_vectors
-from tfcap.ops import check_shape
-from tfcap.ops import reference_mask
-from tfcap.ops import without_start
-from tfcap.ops.arguments import mask_of
 from tfcap.text import as_vocabulary
 from tfcap.text import word_pieces
 

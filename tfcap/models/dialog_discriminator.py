@@ -7,15 +7,15 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import map_distinct
+from tfcap._ops import num_replicas
+from tfcap._ops import sequence_mask
+from tfcap._ops import sum_over_replicas
+from tfcap._ops import without_start
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import dialog_shapes
 from tfcap.models.inputs import encode_dialog
 from tfcap.models.inputs import word_ids
-from tfcap.ops import map_distinct
-from tfcap.ops import num_replicas
-from tfcap.ops import sequence_mask
-from tfcap.ops import sum_over_replicas
-from tfcap.ops import without_start
 
 _THREAD = threading.local()
 

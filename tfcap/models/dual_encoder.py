@@ -3,13 +3,13 @@
 import keras
 from keras import ops
 
+from tfcap._ops import masked_mean
+from tfcap._ops.arguments import check_length
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.masking import mean_of_positions
 from tfcap.models.inputs import image_features
 from tfcap.models.joint_encoder import JointEncoder
 from tfcap.models.transformer_block import TransformerBlock
-from tfcap.ops import masked_mean
-from tfcap.ops.arguments import check_length
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.masking import mean_of_positions
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -5,12 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import check_shape
+from tfcap._ops import reference_mask
+from tfcap._ops import without_start
 from tfcap.layers import SequenceEncoder
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import word_ids
-from tfcap.ops import check_shape
-from tfcap.ops import reference_mask
-from tfcap.ops import without_start
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from keras import ops
 
+from tfcap._ops import call_on_host
+from tfcap._ops import captions_of
+from tfcap._ops import check_shape
+from tfcap._ops import words_only
 from tfcap.models.joint_encoder import mean_unit_vectors
-from tfcap.ops import call_on_host
-from tfcap.ops import captions_of
-from tfcap.ops import check_shape
-from tfcap.ops import words_only
 from tfcap.text import as_vocabulary
 
 

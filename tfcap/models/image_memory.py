@@ -4,8 +4,8 @@ from typing import Any
 
 import keras
 
+from tfcap._ops import masked_mean
 from tfcap.layers import QueryAttention
-from tfcap.ops import masked_mean
 
 
 class ImageMemory(keras.layers.Layer):

@@ -5,8 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.ops import check_shape
-from tfcap.ops.arguments import batch_entry
+from tfcap._ops import check_shape
+from tfcap._ops.arguments import batch_entry
 
 #: Images that something outside of the network has prepared.
 OUTSIDE = "outside"

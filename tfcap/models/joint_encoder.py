@@ -5,20 +5,20 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import SeedGenerator
+from tfcap._ops import check_shape
+from tfcap._ops import reference_mask
+from tfcap._ops import without_start
+from tfcap._ops.arguments import checked_rate
+from tfcap._ops.arguments import checked_seed
+from tfcap._ops.arguments import mask_for
+from tfcap._ops.masking import mean_of_positions
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions
 from tfcap.models.inputs import image_features
 from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
-from tfcap.ops import SeedGenerator
-from tfcap.ops import check_shape
-from tfcap.ops import reference_mask
-from tfcap.ops import without_start
-from tfcap.ops.arguments import checked_rate
-from tfcap.ops.arguments import checked_seed
-from tfcap.ops.arguments import mask_for
-from tfcap.ops.masking import mean_of_positions
 
 
 class JointEncoder(ImageNetwork):

@@ -5,12 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import masked_mean
+from tfcap._ops.masking import mean_of_positions
 from tfcap.layers import MaskedGRU
 from tfcap.models.inputs import image_features
 from tfcap.models.joint_encoder import JointEncoder
 from tfcap.models.joint_encoder import unit_vectors
-from tfcap.ops import masked_mean
-from tfcap.ops.masking import mean_of_positions
 
 POOLINGS = ("last", "mean", "max", None)
 

@@ -5,12 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import repeat_samples
+from tfcap._ops import sequence_mask
+from tfcap._ops import token_log_probs
+from tfcap._ops.loops import each_word
 from tfcap.models.wrapped_speaker import WrappedSpeaker
 from tfcap.models.wrapped_speaker import called
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops import token_log_probs
-from tfcap.ops.loops import each_word
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -5,16 +5,16 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import check_shape
+from tfcap._ops import repeat_samples
+from tfcap._ops import sequence_mask
+from tfcap._ops import token_log_probs
+from tfcap._ops.arguments import check_length
+from tfcap._ops.arguments import checked_integer
 from tfcap.models.word_by_word import word_rows
 from tfcap.models.wrapped_speaker import ENCODED
 from tfcap.models.wrapped_speaker import WrappedSpeaker
 from tfcap.models.wrapped_speaker import called
-from tfcap.ops import check_shape
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops import token_log_probs
-from tfcap.ops.arguments import check_length
-from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

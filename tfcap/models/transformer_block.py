@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
-from tfcap.ops import SeedGenerator
-from tfcap.ops import masked_softmax
-from tfcap.ops.arguments import checked_rate
+from tfcap._ops import SeedGenerator
+from tfcap._ops import masked_softmax
+from tfcap._ops.arguments import checked_rate
 
 #: Queries that attend at once, where later ones are not seen; and most parts.
 CHUNK, MOST_CHUNKS = 128, 8

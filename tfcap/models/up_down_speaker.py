@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
+from tfcap._ops.arguments import checked_integer
 from tfcap.layers._fast.stepwise import StepwiseDense
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.image_memory import ImageMemory
 from tfcap.models.word_by_word import forget_bias
 from tfcap.models.word_by_word import lstm_step
-from tfcap.ops.arguments import checked_integer
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

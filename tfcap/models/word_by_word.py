@@ -7,17 +7,17 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import check_shape
+from tfcap._ops import repeat_samples
+from tfcap._ops import sequence_mask
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.loops import each_word
 from tfcap.layers import SoftEmbedding
 from tfcap.layers._fast.scores import packed_scores
 from tfcap.layers._fast.stepwise import decoding_layers
 from tfcap.models.dropout import uses_training
 from tfcap.models.vocabulary_head import VocabularyHead
 from tfcap.models.vocabulary_head import never_said
-from tfcap.ops import check_shape
-from tfcap.ops import repeat_samples
-from tfcap.ops import sequence_mask
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.loops import each_word
 
 
 class WordByWord(keras.Model):

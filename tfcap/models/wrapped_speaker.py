@@ -8,14 +8,14 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap._ops import SeedGenerator
+from tfcap._ops.arguments import batch_entry
+from tfcap._ops.arguments import check_values
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
 from tfcap.models.dropout import uses_training
 from tfcap.models.inputs import word_ids
 from tfcap.models.vocabulary_head import never_said
-from tfcap.ops import SeedGenerator
-from tfcap.ops.arguments import batch_entry
-from tfcap.ops.arguments import check_values
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_number
 from tfcap.text import as_vocabulary
 
 #: The name under which a model's inputs ask for what the encoder returned.

@@ -5,13 +5,13 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import masked_mean
+from tfcap._ops import mean_over_replicas
+from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import checked_number
 from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import judged
-from tfcap.ops import masked_mean
-from tfcap.ops import mean_over_replicas
-from tfcap.ops import sum_over_replicas
-from tfcap.ops.arguments import checked_number
 from tfcap.rewards import as_reward
 
 
@@ -34,7 +34,7 @@ class DecoderBaseline(Baseline):
 
     Example:
 
-    >>> reward, greedy = tfcap.rewards.Constant(), tfcap.decoding.Greedy()
+    >>> reward, greedy = tfcap.rewards.ConstantReward(), tfcap.decoding.Greedy()
     >>> objective = tfcap.objectives.ScoreFunction(
     ...     reward,
     ...     tfcap.decoding.Sample(),

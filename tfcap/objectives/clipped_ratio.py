@@ -4,7 +4,7 @@ from typing import Any
 
 from keras import ops
 
-from tfcap.ops.arguments import checked_number
+from tfcap._ops.arguments import checked_number
 
 LEVELS = ("word", "sequence")
 

@@ -2,11 +2,11 @@
 
 from keras import ops
 
+from tfcap._ops import gather_across_replicas
+from tfcap._ops import masked_mean
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
-from tfcap.ops import gather_across_replicas
-from tfcap.ops import masked_mean
 from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.embeddings import embedded_images
 from tfcap.rewards.embeddings import embedded_texts

@@ -5,10 +5,10 @@ import copy
 import keras
 from keras import ops
 
+from tfcap._ops import repeat_samples
+from tfcap._ops import without_start
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.loop import read_again
-from tfcap.ops import repeat_samples
-from tfcap.ops import without_start
 
 
 class Episode:

@@ -10,15 +10,15 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap._ops import call_on_host
+from tfcap._ops import masked_mean
+from tfcap._ops import mean_over_replicas
+from tfcap._ops import num_replicas
+from tfcap._ops import sum_over_replicas
 from tfcap.decoding import Decoder
 from tfcap.objectives.objective import Objective
 from tfcap.objectives.objective import Term
 from tfcap.objectives.objective import each_once
-from tfcap.ops import call_on_host
-from tfcap.ops import masked_mean
-from tfcap.ops import mean_over_replicas
-from tfcap.ops import num_replicas
-from tfcap.ops import sum_over_replicas
 from tfcap.rewards.reward import ABSTAINED
 
 

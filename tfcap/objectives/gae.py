@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from keras import ops
 
+from tfcap._ops.arguments import checked_number
 from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.baseline import Credit
 from tfcap.objectives.baseline import expectation
 from tfcap.objectives.baselines import RunningMeanBaseline
 from tfcap.objectives.baselines import check_of_sequences
-from tfcap.ops.arguments import checked_number
 
 
 class GAE(Credit):

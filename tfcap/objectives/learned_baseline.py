@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
+from tfcap._ops import masked_mean
+from tfcap._ops.arguments import checked_integer
 from tfcap.objectives.baseline import Baseline
-from tfcap.ops import masked_mean
-from tfcap.ops.arguments import checked_integer
 
 
 class LearnedBaseline(Baseline):
@@ -20,22 +20,22 @@ class LearnedBaseline(Baseline):
     the expected gradient is what it was. `ScoreFunction` adds the loss to its
     own. The speaker does not feel it.
 
-    As a second player it has an optimizer of its own, and may be fitted alone
+    As a second learner it has an optimizer of its own, and may be fitted alone
     at first, while the speaker speaks and does not learn:
 
     ```
     adam = Adam(1e-3)
-    fitted = Player(baseline.network, objective)
-    alone = Game(speaker, {"baseline": fitted})
+    fitted = Learner(baseline.network, objective)
+    alone = JointTraining(speaker, {"baseline": fitted})
     alone.compile(adam)
     alone.fit(batches)
-    player = Player(speaker, objective)
-    both = Game(speaker, {"speaker": player, "baseline": fitted})
+    learner = Learner(speaker, objective)
+    both = JointTraining(speaker, {"speaker": learner, "baseline": fitted})
     both.compile({"speaker": Adam(1e-5), "baseline": adam})
     both.fit(batches)
     ```
 
-    Players that share one `objective` share its loss. In an `ObjectiveModel`
+    Learners that share one `objective` share its loss. In an `ObjectiveModel`
     one optimizer trains both, or, with `speaker.trainable = False`, the
     network alone.
 

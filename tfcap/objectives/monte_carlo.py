@@ -4,6 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap._ops import masked_mean
+from tfcap._ops.arguments import checked_integer
 from tfcap.decoding import Rollout
 from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.baseline import Credit
@@ -11,8 +13,6 @@ from tfcap.objectives.baseline import as_baseline
 from tfcap.objectives.baseline import as_credit
 from tfcap.objectives.baseline import expectation
 from tfcap.objectives.baselines import check_of_sequences
-from tfcap.ops import masked_mean
-from tfcap.ops.arguments import checked_integer
 from tfcap.rewards.reward import ABSTAINED
 
 

@@ -44,11 +44,11 @@ class Pathwise(Estimator):
     Example:
 
     >>> tfcap.objectives.Pathwise(
-    ...     tfcap.rewards.Constant(), tfcap.decoding.GroundTruth()
+    ...     tfcap.rewards.ConstantReward(), tfcap.decoding.GroundTruth()
     ... )
     Traceback (most recent call last):
     ValueError: `reward` must be differentiable for Pathwise. Received: \
-reward=Constant. Use ScoreFunction, which needs the reward's values only.
+reward=ConstantReward. Use ScoreFunction, which needs the reward's values only.
 
     Reference:
 

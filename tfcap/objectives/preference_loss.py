@@ -4,15 +4,15 @@ from typing import Any
 
 from keras import ops
 
+from tfcap._ops import mean_over_replicas
+from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import checked_number
 from tfcap.objectives.baselines import check_of_sequences
 from tfcap.objectives.baselines import check_several
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
-from tfcap.ops import mean_over_replicas
-from tfcap.ops import sum_over_replicas
-from tfcap.ops.arguments import checked_number
 from tfcap.rewards import as_reward
 from tfcap.rewards.kl_penalty import check_reference
 from tfcap.rewards.kl_penalty import reference_log_probs

@@ -2,11 +2,11 @@
 
 from keras import ops
 
+from tfcap._ops import reference_mask
+from tfcap._ops import without_start
+from tfcap._ops import words_only
+from tfcap._ops.arguments import batch_entry
 from tfcap.losses import n_pair_loss_from_scores
-from tfcap.ops import reference_mask
-from tfcap.ops import without_start
-from tfcap.ops import words_only
-from tfcap.ops.arguments import batch_entry
 
 
 def rank_with_fakes(discriminator, samples, options="options"):

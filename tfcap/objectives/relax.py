@@ -5,13 +5,13 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import SeedGenerator
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Sample
 from tfcap.decoding.loop import read_again
 from tfcap.layers import Categorical
 from tfcap.objectives.estimator import Estimator
-from tfcap.ops import SeedGenerator
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.arguments import checked_number
 from tfcap.rewards import as_reward
 
 

@@ -5,6 +5,10 @@ from typing import Any
 
 from keras import ops
 
+from tfcap._ops import is_end
+from tfcap._ops import masked_mean
+from tfcap._ops import mean_over_replicas
+from tfcap._ops import sum_over_replicas
 from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.baseline import Credit
 from tfcap.objectives.baseline import as_baseline
@@ -17,10 +21,6 @@ from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
 from tfcap.objectives.objective import each_once
-from tfcap.ops import is_end
-from tfcap.ops import masked_mean
-from tfcap.ops import mean_over_replicas
-from tfcap.ops import sum_over_replicas
 from tfcap.rewards import Reward
 from tfcap.rewards import as_reward
 
@@ -100,7 +100,7 @@ class ScoreFunction(Estimator):
     Example:
 
     >>> objective = tfcap.objectives.ScoreFunction(
-    ...     tfcap.rewards.Constant(),
+    ...     tfcap.rewards.ConstantReward(),
     ...     tfcap.decoding.Sample(num_samples=5, max_length=16),
     ...     baseline=tfcap.objectives.LeaveOneOutBaseline(),
     ... )

@@ -4,14 +4,14 @@ from typing import Any
 
 from keras import ops
 
+from tfcap._ops import masked_logsumexp
+from tfcap._ops.masking import LARGE_NEGATIVE
 from tfcap.objectives.baselines import check_of_sequences
 from tfcap.objectives.baselines import check_several
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
-from tfcap.ops import masked_logsumexp
-from tfcap.ops.masking import LARGE_NEGATIVE
 from tfcap.rewards import as_reward
 
 LOSSES = (

@@ -6,8 +6,8 @@ from tfcap.objectives.estimator import Estimator
 class SupervisedLoss(Estimator):
     """A loss that a function computes from an episode.
 
-    The second player of a game is often trained by an ordinary loss: on labels,
-    or on what the speaker said.
+    The second learner of a game is often trained by an ordinary loss: on
+    labels, or on what the speaker said.
 
     Args:
         function: Callable from an `Episode` to losses of shape `(B, S)`.

@@ -2,14 +2,14 @@
 
 from tfcap.decoding import GroundTruth
 from tfcap.objectives.score_function import ScoreFunction
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 
 
 class TeacherForcing(ScoreFunction):
     """Maximum likelihood of the references, given their own beginnings.
 
-    `ScoreFunction(Constant(1.0), GroundTruth())`, logged as the negative log
-    likelihood of a sequence.
+    `ScoreFunction(ConstantReward(1.0), GroundTruth())`, logged as the negative
+    log likelihood of a sequence.
 
     Args:
         normalize: `"sequence"`, `"token"` or, with a decoder that has a
@@ -31,7 +31,7 @@ class TeacherForcing(ScoreFunction):
         self, normalize="sequence", name="teacher_forcing", decoder=None
     ):
         super().__init__(
-            Constant(1.0),
+            ConstantReward(1.0),
             GroundTruth() if decoder is None else decoder,
             normalize=normalize,
             name=name,

@@ -7,14 +7,14 @@ from tfcap.rewards.bleu import BLEU
 from tfcap.rewards.cider_d import CIDErD
 from tfcap.rewards.cider_r import CIDErR
 from tfcap.rewards.clip_score import CLIPScore
-from tfcap.rewards.constant import Constant
+from tfcap.rewards.constant_reward import ConstantReward
 from tfcap.rewards.dialog_score import DialogScore
 from tfcap.rewards.grammar import Grammar
 from tfcap.rewards.kl_penalty import KLPenalty
 from tfcap.rewards.kl_penalty import kl_estimate
+from tfcap.rewards.length_penalty import LengthPenalty
 from tfcap.rewards.match_probability import MatchProbability
 from tfcap.rewards.meteor import METEOR
-from tfcap.rewards.overlong import Overlong
 from tfcap.rewards.pairwise_diversity import PairwiseDiversity
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.retrieval import Retrieval

@@ -2,12 +2,12 @@
 
 from keras import ops
 
+from tfcap._ops import check_shape
 from tfcap.losses.bidirectional_contrastive_loss import check_contrastive
 from tfcap.losses.bidirectional_contrastive_loss import combined
 from tfcap.losses.bidirectional_contrastive_loss import contrasts
 from tfcap.losses.cross_effects import contrast_effects
 from tfcap.losses.retrieval_loss import DIRECTIONS
-from tfcap.ops import check_shape
 from tfcap.rewards.embeddings import check_embedder
 from tfcap.rewards.embeddings import check_one_space
 from tfcap.rewards.embeddings import check_vocabulary
@@ -45,7 +45,7 @@ class BidirectionalContrastive(Reward):
     `ScoreFunction(reward, GroundTruth())` is reward-weighted teacher forcing.
     Of words that are searched or given there is no expectation over samples:
     set `credit="own"`. Where most rewards are negative, words are mostly
-    unlearned; a constant lifts them, `reward + 0.0125 * Constant()`.
+    unlearned; a constant lifts them, `reward + 0.0125 * ConstantReward()`.
 
     Args:
         retriever: Object with `embed_images(image, training)`, from

@@ -2,8 +2,8 @@
 
 from keras import ops
 
-from tfcap.ops import ngram_counts
-from tfcap.ops import sentence_lengths
+from tfcap._ops import ngram_counts
+from tfcap._ops import sentence_lengths
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.sentence_bleu import closest_length
 from tfcap.rewards.sentence_bleu import sentence_bleu

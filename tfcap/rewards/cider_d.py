@@ -3,11 +3,11 @@
 import numpy as np
 from keras import ops
 
-from tfcap.ops import NGramTable
-from tfcap.ops import Resident
-from tfcap.ops import ngram_counts
-from tfcap.ops import sentence_lengths
-from tfcap.ops.ngrams import as_integers
+from tfcap._ops import NGramTable
+from tfcap._ops import Resident
+from tfcap._ops import ngram_counts
+from tfcap._ops import sentence_lengths
+from tfcap._ops.ngrams import as_integers
 from tfcap.rewards.reference_reward import ReferenceReward
 from tfcap.rewards.reference_reward import mean_over_references
 from tfcap.text.scores.cider import check_sigma

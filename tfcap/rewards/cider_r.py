@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from tfcap.ops import sentence_lengths
+from tfcap._ops import sentence_lengths
 from tfcap.rewards.cider_d import CIDErD
 
 

@@ -1,9 +1,9 @@
 """Images and texts in one space, as rewards ask networks for them."""
 
-from tfcap.ops.arguments import batch_entry
-from tfcap.ops.arguments import mask_for
-from tfcap.ops.arguments import mask_of
-from tfcap.ops.sequences import with_known_sizes
+from tfcap._ops.arguments import batch_entry
+from tfcap._ops.arguments import mask_for
+from tfcap._ops.arguments import mask_of
+from tfcap._ops.sequences import with_known_sizes
 
 
 def check_embedder(embedder, argument: str):

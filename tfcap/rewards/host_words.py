@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from tfcap.ops import call_on_host
+from tfcap._ops import call_on_host
 from tfcap.text import Vocabulary
 from tfcap.text import caption_tokenize
 

@@ -2,12 +2,12 @@
 
 from keras import ops
 
-from tfcap.ops import check_shape
-from tfcap.ops import compiled
-from tfcap.ops import edit_distance
-from tfcap.ops import ngram_counts
-from tfcap.ops import sentence_lengths
-from tfcap.ops import words_only
+from tfcap._ops import check_shape
+from tfcap._ops import compiled
+from tfcap._ops import edit_distance
+from tfcap._ops import ngram_counts
+from tfcap._ops import sentence_lengths
+from tfcap._ops import words_only
 from tfcap.rewards.reference_reward import with_one_end
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.sentence_bleu import closest_length

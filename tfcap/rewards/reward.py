@@ -7,8 +7,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcap.ops import call_on_host
-from tfcap.ops.sequences import with_known_sizes
+from tfcap._ops import call_on_host
+from tfcap._ops.sequences import with_known_sizes
 from tfcap.rewards.linear import Linear
 
 CREDITS = ("batch", "own")

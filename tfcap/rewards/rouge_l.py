@@ -2,8 +2,8 @@
 
 from keras import ops
 
-from tfcap.ops import common_subsequence
-from tfcap.ops import sentence_lengths
+from tfcap._ops import common_subsequence
+from tfcap._ops import sentence_lengths
 from tfcap.rewards.reference_reward import ReferenceReward
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from keras import ops
 
-from tfcap.ops import masked_mean
+from tfcap._ops import masked_mean
 from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Reward
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from tfcap.ops import call_on_host
-from tfcap.ops import check_shape
-from tfcap.ops import words_only
-from tfcap.ops.arguments import batch_entry
+from tfcap._ops import call_on_host
+from tfcap._ops import check_shape
+from tfcap._ops import words_only
+from tfcap._ops.arguments import batch_entry
 from tfcap.rewards.function_scores import ScoreMemory
 from tfcap.rewards.function_scores import awaited
 from tfcap.rewards.function_scores import checked_scores

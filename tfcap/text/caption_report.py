@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from tfcap.io.json_file import finite
+from tfcap._io.json_file import finite
 
 #: Names as papers print them.
 TITLES = {

@@ -3,8 +3,8 @@
 import json
 import zipfile
 
-from tfcap.io.cache import cache_folder
-from tfcap.io.cache import keep
+from tfcap._io.cache import cache_folder
+from tfcap._io.cache import keep
 from tfcap.text.document_frequencies import DocumentFrequencies
 from tfcap.text.missing_score import find_file
 from tfcap.text.missing_score import find_package

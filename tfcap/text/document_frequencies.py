@@ -7,8 +7,8 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap.io import load_arrays
-from tfcap.io import save_arrays
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
 from tfcap.text.ngram_counting import as_documents
 from tfcap.text.ngram_counting import count_documents
 from tfcap.text.ngram_counting import frequent_ids

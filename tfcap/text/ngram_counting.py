@@ -176,7 +176,7 @@ def _rows(documents, vocabulary, count_eos, start):
 
 
 def _without_start(caption, vocabulary):
-    """Words of a caption without the start token, see `tfcap.ops`."""
+    """Words of a caption without the start token, see `tfcap._ops`."""
     bos = getattr(vocabulary, "bos", None)
     if bos is None or not len(caption) or caption[0] != bos:
         return caption

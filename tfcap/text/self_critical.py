@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tfcap.io import malformed
-from tfcap.io import read_json
+from tfcap._io import malformed
+from tfcap._io import read_json
 from tfcap.text.ngrams import MAX_ORDER
 from tfcap.text.ngrams import flatten_rows
 from tfcap.text.ngrams import pack_ngrams

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfcap.io import malformed
-from tfcap.io import read_sealed
-from tfcap.io import sealed
-from tfcap.io import whole_file
+from tfcap._io import malformed
+from tfcap._io import read_sealed
+from tfcap._io import sealed
+from tfcap._io import whole_file
 
 _FORMAT = "tfcap-vocabulary"
 _ROWS = (list, tuple, np.ndarray)

@@ -8,9 +8,9 @@ from tfcap.training.evaluation_callback import EvaluationCallback
 from tfcap.training.evaluator import Evaluator
 from tfcap.training.exponential_temperature import ExponentialTemperature
 from tfcap.training.falling_score_warning import FallingScoreWarning
-from tfcap.training.game import Game
-from tfcap.training.game import Player
 from tfcap.training.generation import generate
+from tfcap.training.joint_training import JointTraining
+from tfcap.training.joint_training import Learner
 from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network

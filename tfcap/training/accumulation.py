@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfcap.ops import num_replicas
+from tfcap._ops import num_replicas
 
 
 def accumulation_steps(optimizer) -> int:

@@ -4,12 +4,12 @@ import json
 import os
 import weakref
 
-from tfcap.io import is_there
-from tfcap.io import load_arrays
-from tfcap.io import make_folder
-from tfcap.io import rename
-from tfcap.io import save_arrays
-from tfcap.io.durable import replace
+from tfcap._io import is_there
+from tfcap._io import load_arrays
+from tfcap._io import make_folder
+from tfcap._io import rename
+from tfcap._io import save_arrays
+from tfcap._io.durable import replace
 from tfcap.training.frozen_weights import frozen_digests
 from tfcap.training.frozen_weights import in_order
 from tfcap.training.model_state import array_of

@@ -8,9 +8,9 @@ from typing import Any
 
 import keras
 
-from tfcap.io import make_folder
-from tfcap.io import whole_file
-from tfcap.io.json_file import finite
+from tfcap._io import make_folder
+from tfcap._io import whole_file
+from tfcap._io.json_file import finite
 from tfcap.training.tradeoff_logger import write_report
 from tfcap.training.workers import is_chief
 

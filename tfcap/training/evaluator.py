@@ -9,10 +9,10 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfcap._ops import reference_mask
 from tfcap.decoding import Greedy
 from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
-from tfcap.ops import reference_mask
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
 from tfcap.training.dataset_inputs import dataset_inputs
@@ -89,7 +89,7 @@ class Evaluator(EvaluationCallback):
             all of them.
         other_listeners: Dict of name to listener, which rank, too; one that
             is fixed, or that training never saw, tells captions that say more
-            from a code of the two players. Defaults to none.
+            from a code of the two learners. Defaults to none.
         batch_size: Integer, for `dataset`s that are not in batches yet.
         java, spice_home: See `tfcap.text.evaluate_captions()`.
         verbose: 1 for a progress bar, 0 for silence.

@@ -7,6 +7,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfcap._ops import num_replicas
+from tfcap._ops import sequence_mask
+from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import checked_integer
 from tfcap.decoding import Sample
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.loop import read_again
@@ -17,10 +21,6 @@ from tfcap.objectives import KLDivergence
 from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives.episode import scored_by
-from tfcap.ops import num_replicas
-from tfcap.ops import sequence_mask
-from tfcap.ops import sum_over_replicas
-from tfcap.ops.arguments import checked_integer
 from tfcap.training.nonfinite import what_was_computed
 from tfcap.training.update import prepare
 from tfcap.training.update import weight_penalty

@@ -9,11 +9,11 @@ import zipfile
 
 import keras
 
+from tfcap._io import DiskError
+from tfcap._io import tried_again
+from tfcap._io import write_whole_path
+from tfcap._io.passing_errors import raise_passing
 from tfcap.data.hdf5_file import check_weights
-from tfcap.io import DiskError
-from tfcap.io import tried_again
-from tfcap.io import write_whole_path
-from tfcap.io.passing_errors import raise_passing
 from tfcap.training.workers import is_chief
 
 #: Weights that any network may have, whatever its file holds.

@@ -5,8 +5,8 @@ import functools
 import keras
 import tensorflow as tf
 
-from tfcap.ops import num_replicas
-from tfcap.ops import sum_over_replicas
+from tfcap._ops import num_replicas
+from tfcap._ops import sum_over_replicas
 from tfcap.training.accumulation import advance
 
 _CHOICES = ("raise", "skip", "ignore")
@@ -116,12 +116,12 @@ def explained(train_function, optimizer):
     return run
 
 
-def what_was_computed(objective, losses, logs, player: str = ""):
+def what_was_computed(objective, losses, logs, learner: str = ""):
     """Rewards and losses of an objective, by what to call them."""
     rewards = {
-        f"`{player}{name}`": logs[name]
+        f"`{learner}{name}`": logs[name]
         for name in objective.reward_names()
         if name in logs
     }
-    terms = {f"the loss of `{player}{n}`": v for n, v in losses.items()}
+    terms = {f"the loss of `{learner}{n}`": v for n, v in losses.items()}
     return rewards, terms

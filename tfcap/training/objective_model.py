@@ -4,8 +4,8 @@ import functools
 
 import tensorflow as tf
 
+from tfcap._ops import num_replicas
 from tfcap.objectives import Episode
-from tfcap.ops import num_replicas
 from tfcap.training import minibatches
 from tfcap.training.accumulation import accumulation_steps
 from tfcap.training.minibatches import checked_minibatch_size
@@ -46,7 +46,7 @@ class ObjectiveModel(Scaffold):
         objective: `tfcap.objectives.Objective`.
         speaker: `tfcap.decoding.Speaker` that is a `keras.Model` or layer,
             built.
-        players: Dict of further `keras.Model`s that learn from the objective
+        learners: Dict of further `keras.Model`s that learn from the objective
             or are read by it, built.
         global_clipnorm: Float or `None`, norm to clip the gradient of the
             global batch to. The optimizer's own clipping, which follows, is
@@ -117,7 +117,7 @@ class ObjectiveModel(Scaffold):
         self,
         objective,
         speaker,
-        players=None,
+        learners=None,
         global_clipnorm=None,
         nonfinite="raise",
         minibatch_size=None,
@@ -126,10 +126,10 @@ class ObjectiveModel(Scaffold):
         **kwargs,
     ):
         super().__init__(speaker, nonfinite, **kwargs)
-        for name, player in {"speaker": speaker, **(players or {})}.items():
-            check_built(player, f"`{name}`")
+        for name, learner in {"speaker": speaker, **(learners or {})}.items():
+            check_built(learner, f"`{name}`")
         self.objective = objective
-        self.players = dict(players or {})
+        self.learners = dict(learners or {})
         self.global_clipnorm = global_clipnorm
         self.minibatch_size = checked_minibatch_size(minibatch_size, objective)
         self.updates_per_rollout, self.clipped_ratio = checked_updates(
@@ -146,7 +146,7 @@ class ObjectiveModel(Scaffold):
 
         Args:
             optimizer: `keras.optimizers.Optimizer` or its name; or a dict of
-                it under `"speaker"`, as `Game.compile()` takes it.
+                it under `"speaker"`, as `JointTraining.compile()` takes it.
             **kwargs: As those of `keras.Model.compile()`.
 
         Raises:
@@ -214,7 +214,7 @@ class ObjectiveModel(Scaffold):
 
     def slopes(self, step):
         """Sizes of the gradient of every network, by what to call it."""
-        networks = {**self.players, "speaker": self.speaker}
+        networks = {**self.learners, "speaker": self.speaker}
         owners = {
             id(variable): name
             for name, network in networks.items()

@@ -8,11 +8,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfcap._ops import sequence_mask
+from tfcap._ops import without_start
+from tfcap._ops.arguments import batch_entry
 from tfcap.decoding import score_candidates
 from tfcap.metrics import RankingReport
-from tfcap.ops import sequence_mask
-from tfcap.ops import without_start
-from tfcap.ops.arguments import batch_entry
 from tfcap.training.dataset_inputs import dataset_pairs
 
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from tfcap.io import malformed
-from tfcap.io import read_json
+from tfcap._io import malformed
+from tfcap._io import read_json
 from tfcap.text import MissingScore
 
 FORMAT = "tfcap-speaker-report"

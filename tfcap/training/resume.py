@@ -57,8 +57,8 @@ class Resume(keras.callbacks.Callback):
     The same lines again go on from the folder, and end in the weights, logs
     and history of a run that was never stopped; when nothing is left to do,
     `fit()` returns at once, with the model as it was at the end. It serves
-    `ObjectiveModel`, `Game` and any model of Keras. `epochs` counts all epochs
-    of the run, and may be raised later: from the averages where
+    `ObjectiveModel`, `JointTraining` and any model of Keras. `epochs` counts
+    all epochs of the run, and may be raised later: from the averages where
     `SwapEMAWeights(swap_on_epoch=True)` has kept nothing else at the end.
 
     The state is saved after every epoch, in the midst of one after

@@ -3,7 +3,7 @@
 import errno
 import os
 
-from tfcap.io import named
+from tfcap._io import named
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
 

@@ -4,11 +4,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfcap._ops import num_replicas
+from tfcap._ops import sum_over_replicas
+from tfcap._ops.loops import dense
+from tfcap._ops.schedules import schedules_held
 from tfcap.layers import WordChannel
-from tfcap.ops import num_replicas
-from tfcap.ops import sum_over_replicas
-from tfcap.ops.loops import dense
-from tfcap.ops.schedules import schedules_held
 from tfcap.training.nonfinite import apply_if_finite
 from tfcap.training.nonfinite import check_nonfinite
 from tfcap.training.nonfinite import explained

@@ -8,11 +8,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfcap.ops import reference_mask
-from tfcap.ops import without_start
-from tfcap.ops.arguments import batch_entry
-from tfcap.ops.arguments import mask_for
-from tfcap.ops.arguments import mask_of
+from tfcap._ops import reference_mask
+from tfcap._ops import without_start
+from tfcap._ops.arguments import batch_entry
+from tfcap._ops.arguments import mask_for
+from tfcap._ops.arguments import mask_of
 
 _REMEDY = (
     "Name their key in `references`, or pass a function of the inputs; or "

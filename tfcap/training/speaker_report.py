@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 
-from tfcap.io import whole_file
-from tfcap.io.json_file import finite
+from tfcap._io import whole_file
+from tfcap._io.json_file import finite
 from tfcap.text import caption_language
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import evaluate_captions

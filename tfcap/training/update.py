@@ -6,8 +6,8 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from tfcap.ops import num_replicas
-from tfcap.ops import sum_over_replicas
+from tfcap._ops import num_replicas
+from tfcap._ops import sum_over_replicas
 from tfcap.training.accumulation import accumulation_steps
 from tfcap.training.accumulation import clips
 

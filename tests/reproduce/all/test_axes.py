@@ -122,10 +122,10 @@ def test_who_learns_has_a_rate_and_who_stays_is_frozen(experiment, row):
     model, speaker = training.model, training.networks["speaker"]
     assert model.speaker is speaker and speaker.trainable
     if row == "relax":
-        assert set(model.players) == {"speaker", "baseline"}
-        assert set(model.players) == set(training.rates)
+        assert set(model.learners) == {"speaker", "baseline"}
+        assert set(model.learners) == set(training.rates)
         return
-    reference = model.players["reference"]
+    reference = model.learners["reference"]
     assert reference is not speaker and not reference.trainable
     for ours, theirs in zip(speaker.get_weights(), reference.get_weights()):
         np.testing.assert_array_equal(ours, theirs)
@@ -173,7 +173,7 @@ def test_cpu_seconds_go_on_where_a_run_was_stopped(tmp_path, monkeypatch):
     }
     again = CPUSeconds(str(tmp_path))
     again.set_state(first.get_state())
-    # Two players who take turns have two graphs.
+    # Two learners who take turns have two graphs.
     again.set_model(types.SimpleNamespace(period=2))
     passes(100.0)
     train(again, 5.0, 5.0, 4.0)

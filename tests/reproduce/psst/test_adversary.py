@@ -52,27 +52,27 @@ def test_the_evaluator_learns_alone_once(folder, monkeypatch):
 def test_both_learn_from_one_sample_and_nobody_listens(folder):
     experiment, training = game(folder)
     made = training.model
-    speaker, evaluator = made.players["speaker"], made.players["evaluator"]
-    assert set(made.players) == {"speaker", "evaluator"}
+    speaker, evaluator = made.learners["speaker"], made.learners["evaluator"]
+    assert set(made.learners) == {"speaker", "evaluator"}
     assert speaker.objective.decoder is evaluator.objective.decoder
     assert speaker.objective.reward.evaluator is evaluator.network
     assert made.period == 1
     batch = experiment.batches().batch(0)
-    players = [speaker.network, evaluator.network]
-    before = [network.get_weights() for network in players]
+    learners = [speaker.network, evaluator.network]
+    before = [network.get_weights() for network in learners]
     experiment.compiled(training)
     # The first step of a warm-up is of length 0.
     for _ in range(2):
         logs = made.train_on_batch(batch, return_dict=True)
     assert 0 < logs["speaker_match_probability"] < 1
     assert {"evaluator_discriminator_human", "speaker_loss"} <= set(logs)
-    for network, weights in zip(players, before, strict=True):
+    for network, weights in zip(learners, before, strict=True):
         assert not same(network.get_weights(), weights)
 
 
 def test_beginnings_are_continued_as_often_as_settings_say(folder):
-    players = game(folder)[1].model.players
-    credit = players["speaker"].objective.credit
+    learners = game(folder)[1].model.learners
+    credit = learners["speaker"].objective.credit
     assert credit.num_continuations == 3
 
 

@@ -10,8 +10,8 @@ from reproduce.psst.paper import HUMAN
 from reproduce.psst.paper import PSST
 from tests.reproduce.one_step import one_step
 from tests.reproduce.psst.tiny_study import study
-from tfcap.io import unsealed
-from tfcap.training import Game
+from tfcap._io import unsealed
+from tfcap.training import JointTraining
 from tfcap.training import SpeakerReport
 
 JOINT = ("psst_", "st_", "dense", "reinforce_joint")
@@ -36,7 +36,7 @@ def eagerly():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder in which both players have learned by themselves."""
+    """A folder in which both learners have learned by themselves."""
     folder = tmp_path_factory.mktemp("study")
     study(folder).result("speaker_mle")
     return folder
@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(folder):
-    """Weights of both players that learned by themselves."""
+    """Weights of both learners that learned by themselves."""
     made = study(folder)
     speaker = made.networks("speaker_mle")["speaker"]
     listener = made.networks("listener_gt")["listener"]
@@ -81,8 +81,12 @@ def test_every_method_trains_whom_it_should(folder, alone, method):
         # None has a frozen speaker.
         joint = method.startswith(JOINT)
         model = made.training(method, lambda_=1e-2).model
-        players = [*model.players] if isinstance(model, Game) else ["speaker"]
-        assert players == ["speaker", "listener"][: 1 + joint]
+        learners = (
+            [*model.learners]
+            if isinstance(model, JointTraining)
+            else ["speaker"]
+        )
+        assert learners == ["speaker", "listener"][: 1 + joint]
         return
     assert all(np.isfinite(w).all() for ws in after.values() for w in ws)
     frozen = method.startswith("frozen_speaker")
@@ -212,12 +216,12 @@ def test_dropout_may_be_off_in_joint_training(folder):
 def test_lambda_weighs_the_sum_over_a_batch(folder):
     made = study(folder)
     game = made.training("psst_multinomial", lambda_=0.01).model
-    discriminative, natural = game.players["speaker"].objective.terms
+    discriminative, natural = game.learners["speaker"].objective.terms
     assert discriminative.weight == pytest.approx(0.01)
     assert discriminative.estimator.reduction == "sum"
     assert natural.weight == pytest.approx(0.99)
-    players = game.players.values()
-    assert len({id(player.objective) for player in players}) == 1
+    learners = game.learners.values()
+    assert len({id(player.objective) for player in learners}) == 1
 
 
 def test_reinforce_alternates(folder):

@@ -15,14 +15,14 @@ from tfcap.methods import psst
 from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import BLEU
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder in which both players have learned by themselves."""
+    """A folder in which both learners have learned by themselves."""
     folder = tmp_path_factory.mktemp("study")
     with run_eagerly():
         for phase in ("speaker_mle", "listener_gt"):
@@ -96,8 +96,8 @@ def test_reinforce_credits_a_caption_as_a_negative_or_as_the_code(
 ):
     for name, credit in ((method, "batch"), (f"{method}_code", "own")):
         model = experiment.training(name, lambda_=1e-3).model
-        if isinstance(model, Game):
-            model = model.players["speaker"]
+        if isinstance(model, JointTraining):
+            model = model.learners["speaker"]
         term, _ = model.objective.terms
         assert term.estimator.reward.credit == credit
         assert term.estimator.baseline.reward is term.estimator.reward
@@ -110,7 +110,7 @@ def test_rows_of_an_ensemble_differ_in_one_thing_each(experiment):
         return training, [weight for weight, _ in objective.terms], objective
 
     training, weights, objective = made("retriever_ensemble")
-    networks = training.model.players
+    networks = training.model.learners
     assert weights == [1.0, pytest.approx(0.3)]
     assert training.networks["listener"] in networks.values()
     assert training.batches.batch_size == len(experiment.data.train)

@@ -201,12 +201,12 @@ def test_rows_are_what_the_paper_makes_of_them(folder):
         _, bonus = made.training("sll_me", **point).model.objective.terms
         assert bonus.weight == weight and bonus.estimator.reward.per_word
     made = study(folder, paper=SPIDER)
-    players = made.training("pg_cider").model.players
-    (term,) = players["speaker"].objective.terms
+    learners = made.training("pg_cider").model.learners
+    (term,) = learners["speaker"].objective.terms
     assert term.estimator.credit.num_continuations == 1
-    assert term.estimator.baseline.network is players["baseline"].network
+    assert term.estimator.baseline.network is learners["baseline"].network
     training = made.training("mixer_bleu4")
-    terms = training.model.players["speaker"].objective.terms
+    terms = training.model.learners["speaker"].objective.terms
     assert [term.weight for term in terms] == [0.5, 0.5]
     assert training.prepare is None
 

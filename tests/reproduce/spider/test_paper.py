@@ -10,7 +10,7 @@ from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import Constant
+from tfcap.rewards import ConstantReward
 
 BATCH = speakers.batch(images=2)
 
@@ -24,6 +24,6 @@ def test_the_baseline_reads_the_states_of_every_speaker(kind):
     samples = Sample(Categorical(seed=0), max_length=3, keep_states=True)
     units = state_units(speaker, batches)
     baseline = LearnedBaseline(samples, units, (4,))
-    objective = ScoreFunction(Constant(), samples, baseline)
+    objective = ScoreFunction(ConstantReward(), samples, baseline)
     loss, _ = objective.loss(Episode(speaker, BATCH))
     assert np.isfinite(float(loss))

@@ -15,7 +15,7 @@ from reproduce.strangers import strangers
 from reproduce.strangers.settings import MAKES
 from tests.reproduce.psst.tiny_study import TINY
 from tests.reproduce.psst.tiny_study import data
-from tfcap.io import unsealed
+from tfcap._io import unsealed
 from tfcap.models import HostRetriever
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")

@@ -119,13 +119,13 @@ def test_a_row_nobody_knows_is_refused(tmp_path):
 
 
 def test_rows_name_what_they_start_from():
-    players = ("hciae_g_mle", "hciae_d_np_att")
+    learners = ("hciae_g_mle", "hciae_d_np_att")
     cold = SETTINGS
     warm = dataclasses.replace(SETTINGS, warm_discriminator=True)
     spoilt = ("hciae_g_mle", "hciae_d_np_att_corrupted")
     assert needed("hciae_g_dis_corrupted", warm) == spoilt
     for row in ("hciae_g_dis", "hciae_gan1", "hciae_gan2"):
-        assert needed(row, cold) == needed(row, warm) == players
+        assert needed(row, cold) == needed(row, warm) == learners
     assert needed("hciae_g_mle_control", cold) == ("hciae_g_mle",)
     for row in ("lf_g", "hrea_g", "mn_g", "hciae_g_mle"):
         assert needed(row, cold) == needed(row, warm) == ()

@@ -16,7 +16,7 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.objectives import ScoreFunction
-from tfcap.training import Game
+from tfcap.training import JointTraining
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 
@@ -134,8 +134,8 @@ def test_a_retriever_of_ones_own_is_taken_as_it_is(folder, tmp_path):
 def terms(folder, row):
     """The model of a row; weight and estimator of each term by its name."""
     model = study(folder).training(row).model
-    game = isinstance(model, Game)
-    objective = (model.players["speaker"] if game else model).objective
+    game = isinstance(model, JointTraining)
+    objective = (model.learners["speaker"] if game else model).objective
     found = {}
     for name, (weight, estimator) in objective.named_terms().items():
         assert isinstance(estimator, ScoreFunction)
@@ -156,7 +156,7 @@ def test_rows_are_what_the_paper_makes_of_them(folder):
     assert isinstance(greedy, Greedy)
     assert contrast.directions == ("image", "text")
     assert contrast.credit == "own"
-    assert judge.evaluator is model.players["discriminator"].network
+    assert judge.evaluator is model.learners["discriminator"].network
     for row, kept in (("wtf", "human"), ("rl", "said")):
         assert list(terms(folder, row)[1]) == [kept]
     _, found = terms(folder, "rl_unidirectional")
@@ -174,7 +174,7 @@ def test_self_critical_rows_stand_above_the_greedy_caption(folder):
         assert isinstance(term.decoder, decoder)
         assert isinstance(term.baseline.decoder, Greedy)
         assert term.baseline.reward is term.reward
-    assert not isinstance(model, Game)
+    assert not isinstance(model, JointTraining)
     (twice, similarity), (once, _) = term.reward.weighted
     assert (twice, once, similarity.weight) == (2.0, 1.0, 2.5)
 

@@ -15,9 +15,9 @@ from tests.eager import run_eagerly
 from tests.reproduce.captioning.tiny_files import write_files
 from tests.reproduce.psst.tiny_study import data as tiny_data
 from tests.reproduce.wtf_rl import tiny_study
+from tfcap._ops import sequence_mask
 from tfcap.metrics import evaluate_retrieval
 from tfcap.models import DualEncoder
-from tfcap.ops import sequence_mask
 
 EAGERLY = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 TINY = RetrieverSettings(

@@ -5,7 +5,7 @@ line, in the place of a plain form that tests compare it with, gradients and
 gradients of gradients included.
 
 `word_vectors`, for `vectors @ table`: the vectors of a word channel are rows
-    of an identity matrix, but for relaxed ones. They carry their `Words`, so
+    of an identity matrix, but for relaxed ones. They carry their `WordIds`, so
     that an embedding gathers rows and the gradient to its table scatters rows:
     one product where there were three.
 `stepwise`, for `x @ kernel + bias` and `vectors @ table` at every step of a

@@ -8,8 +8,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.ops.arguments import checked_integer
-from tfcap.ops.loops import LONGEST_UNROLLED
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.loops import LONGEST_UNROLLED
 
 
 class MaskedRecurrence:

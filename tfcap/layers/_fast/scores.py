@@ -10,8 +10,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.ops import token_log_probs
-from tfcap.ops.loops import LONGEST_UNROLLED
+from tfcap._ops import token_log_probs
+from tfcap._ops.loops import LONGEST_UNROLLED
 
 
 def packed_scores(

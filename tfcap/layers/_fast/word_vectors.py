@@ -8,10 +8,10 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
-from tfcap.ops.sequences import likeliest_words
+from tfcap._ops.sequences import likeliest_words
 
 
-class Words(NamedTuple):
+class WordIds(NamedTuple):
     """The words that vectors over the vocabulary stand for.
 
     Args:
@@ -55,7 +55,7 @@ class Prefixes(NamedTuple):
 _KEPT = {}
 
 
-def remember_words(vectors: Any, words: Words | None) -> Any:
+def remember_words(vectors: Any, words: WordIds | None) -> Any:
     """Notes on a tensor what its vectors stand for, as Keras notes a mask.
 
     Returns `vectors`, of shape `(..., V)`.
@@ -70,8 +70,8 @@ def remember_words(vectors: Any, words: Words | None) -> Any:
     return vectors
 
 
-def remembered_words(vectors: Any) -> Words | None:
-    """Returns the `Words` that vectors are known to stand for, or `None`."""
+def remembered_words(vectors: Any) -> WordIds | None:
+    """Returns the `WordIds` that vectors are known to stand for, or `None`."""
     return getattr(vectors, "_tfcap_words", _KEPT.get(id(vectors)))
 
 
@@ -116,10 +116,10 @@ def stack_words(columns: list, num_samples: int) -> Any:
         return None if parts[0] is None else stack(parts)
 
     words = [remembered_words(vectors) for vectors in columns]
-    # Which parts of `Words` there are must be the same at every step.
+    # Which parts of `WordIds` there are must be the same at every step.
     kinds = {x and tuple(part is None for part in x) for x in words}
     if len(kinds) == 1 and words[0] is not None:
-        words = Words(*map(stack_all, zip(*words)))
+        words = WordIds(*map(stack_all, zip(*words)))
     else:
         words = None
     return remember_words(stack(columns), words)
@@ -134,7 +134,7 @@ def by_sample(vectors: Any, num_samples: int) -> Any:
 
     words = remembered_words(vectors)
     if words is not None:
-        words = Words(*(x if x is None else reshape(x) for x in words))
+        words = WordIds(*(x if x is None else reshape(x) for x in words))
     return remember_words(reshape(vectors), words)
 
 
@@ -146,7 +146,7 @@ def prefix_words(prefixes: Prefixes, ids: Any) -> Any:
     source, going, ends, eos = prefixes
     end = ops.one_hot(eos, source.shape[-1], dtype=source.dtype)
     vectors = _choose(going, source, ends, end)
-    return remember_words(vectors, Words(ids, prefixes=prefixes))
+    return remember_words(vectors, WordIds(ids, prefixes=prefixes))
 
 
 def _choose(going, source, ends, end):
@@ -213,8 +213,8 @@ def embed_words(vectors: Any, table: Any) -> Any:
     return _embedded(vectors, remembered_words(vectors), table)
 
 
-def known_words(vectors: Any) -> Words | None:
-    """Returns the `Words` of vectors that can be looked up, or `None`."""
+def known_words(vectors: Any) -> WordIds | None:
+    """Returns the `WordIds` of vectors that can be looked up, or `None`."""
     words = remembered_words(vectors)
     if words is not None and words.prefixes is not None:
         return None
@@ -260,7 +260,7 @@ def vectors_gradient(upstream: Any, table: Any) -> Any:
     return ops.matmul(upstream, ops.transpose(table))
 
 
-def look_up(words: Words, table: Any) -> Any:
+def look_up(words: WordIds, table: Any) -> Any:
     """Embeddings of words, `(..., D)`, by rows and not by products."""
     rows = ops.take(table, words.ids, axis=0)
     if words.relaxed is not None:
@@ -280,7 +280,7 @@ def _with_products(rows, words, table):
 
 
 def table_gradient(
-    vectors: list, words: list[Words], upstream: list, size: Any
+    vectors: list, words: list[WordIds], upstream: list, size: Any
 ) -> Any:
     """Gradient to a table, of those to what was looked up in it.
 
@@ -293,7 +293,7 @@ def table_gradient(
 
     Args:
         vectors: List of float tensors of shape `(..., V)`.
-        words: List of their `Words`.
+        words: List of their `WordIds`.
         upstream: List of float tensors of shape `(..., D)`.
         size: Integer or scalar tensor `V`.
     """
@@ -313,7 +313,7 @@ def table_gradient(
     return total(*vectors, *upstream)
 
 
-def scatter_rows(words: list[Words], upstream: list, size: Any) -> Any:
+def scatter_rows(words: list[WordIds], upstream: list, size: Any) -> Any:
     """Adds up gradients in the rows `(V, D)` of their words."""
     rows, ids, soft = [], [], []
     for each, gradient in zip(words, upstream):
@@ -365,11 +365,11 @@ def _jax_lookup():
 
     @jax.custom_vjp
     def embedded(vectors, ids, mask, table):
-        return look_up(Words(ids, mask=mask), table)
+        return look_up(WordIds(ids, mask=mask), table)
 
     @jax.custom_vjp
     def total(vectors, ids, mask, upstream):
-        words = [Words(ids, mask=mask)]
+        words = [WordIds(ids, mask=mask)]
         return scatter_rows(words, [upstream], vectors.shape[-1])
 
     def forward(function):

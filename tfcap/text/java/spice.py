@@ -11,7 +11,7 @@ from subprocess import DEVNULL
 
 import numpy as np
 
-from tfcap.io.cache import cache_folder
+from tfcap._io.cache import cache_folder
 from tfcap.text.java.java_process import JavaProcess
 from tfcap.text.java.runtime import LOCALE
 from tfcap.text.java.runtime import JavaError

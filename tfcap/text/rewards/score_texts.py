@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap.io.file_limits import limit
+from tfcap._io.file_limits import limit
 from tfcap.text.caption_tokenization import caption_tokenize
 
 

@@ -8,10 +8,10 @@ import zipfile
 
 import numpy as np
 
-from tfcap.io import load_arrays
-from tfcap.io import save_arrays
-from tfcap.io.cache import cache_folder
-from tfcap.io.cache import keep
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
+from tfcap._io.cache import cache_folder
+from tfcap._io.cache import keep
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.missing_score import find_file
 from tfcap.text.scores.meteor_normalization import ALWAYS

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable
 from collections.abc import Sequence
 
-from tfcap.io import malformed
-from tfcap.io import read_lines
+from tfcap._io import malformed
+from tfcap._io import read_lines
 from tfcap.text.caption_tokenization import caption_tokenize
 
 #: Endings of plurals, and of what they are plurals of.

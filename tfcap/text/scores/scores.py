@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfcap.io.file_limits import limit
-from tfcap.io.file_limits import raise_limit
+from tfcap._io.file_limits import limit
+from tfcap._io.file_limits import raise_limit
 
 #: What needs no second look.
 _LISTS = {list, tuple}

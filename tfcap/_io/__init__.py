@@ -1,0 +1,39 @@
+"""Files: written whole or not at all, read strictly, within limits.
+
+NumPy alone: importing it loads neither TensorFlow nor Keras.
+"""
+
+from tfcap._io.array_file import append_seal
+from tfcap._io.array_file import is_sealed
+from tfcap._io.array_file import load_arrays
+from tfcap._io.array_file import save_arrays
+from tfcap._io.command import command
+from tfcap._io.durable import has_ended
+from tfcap._io.durable import make_folder
+from tfcap._io.durable import partial_path
+from tfcap._io.durable import remove_abandoned
+from tfcap._io.durable import rename
+from tfcap._io.durable import sync_folder
+from tfcap._io.durable import sync_tree
+from tfcap._io.durable import this_machine
+from tfcap._io.file_limits import check_dense
+from tfcap._io.file_limits import check_regular
+from tfcap._io.json_file import malformed
+from tfcap._io.json_file import paused_collection
+from tfcap._io.json_file import read_json
+from tfcap._io.json_file import read_sealed
+from tfcap._io.json_file import sealed
+from tfcap._io.json_file import unsealed
+from tfcap._io.passing_errors import DiskError
+from tfcap._io.passing_errors import is_there
+from tfcap._io.passing_errors import named
+from tfcap._io.passing_errors import status
+from tfcap._io.passing_errors import tried_again
+from tfcap._io.text_file import read_lines
+from tfcap._io.whole_file import can_write
+from tfcap._io.whole_file import is_full
+from tfcap._io.whole_file import told_if_full
+from tfcap._io.whole_file import whole_file
+from tfcap._io.whole_file import whole_path
+from tfcap._io.whole_file import write_whole
+from tfcap._io.whole_file import write_whole_path
