@@ -10,7 +10,6 @@ import tokenize
 
 from tfcap._io import malformed
 from tfcap._io import read_lines
-from tfcap._io.text_file import warn_if_cut
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import is_caption
 from tfcap.data.entry_problems import FIX
@@ -75,7 +74,6 @@ def read_table(
         See `read_records()`.
     """
     lines = read_lines(path, content)
-    warn_if_cut(path, lines)
     first = next((i for i, line in enumerate(lines) if line.strip()), 0)
     if not lines[first].strip():
         raise malformed(path, "", "there is no caption", _LAYOUT)
