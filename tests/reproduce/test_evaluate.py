@@ -13,7 +13,7 @@ from tests.eager import run_eagerly
 from tfcap.data import CaptionBatches
 from tfcap.data import EncodedCaptions
 from tfcap.data import FeatureWriter
-from tfcap.data import build_caption_vocabulary
+from tfcap.data import build_vocabulary
 from tfcap.data import load_captions
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
@@ -65,7 +65,7 @@ def world(tmp_path_factory):
     with FeatureWriter(path, range(10, 22), (1, 2), FEATURES) as writer:
         writer.write(range(12), features)
     train = load_captions(folder / "captions.json", "train")
-    vocabulary = build_caption_vocabulary(train, min_count=1)
+    vocabulary = build_vocabulary(train, min_count=1)
     vocabulary.save(folder / "vocabulary.json")
     test = load_captions(folder / "captions.json", "test")
     batches = CaptionBatches(
