@@ -7,7 +7,7 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
-from tfcap._ops.masking import LARGE_NEGATIVE
+from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.decoding.rollout import Rollout
 from tfcap.layers._fast.word_vectors import Prefixes
 from tfcap.layers._fast.word_vectors import prefix_words
