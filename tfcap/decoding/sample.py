@@ -24,9 +24,9 @@ from tfcap.decoding.termination import checked_termination
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers import WordChannel
-from tfcap.layers._fast.word_vectors import by_sample
-from tfcap.layers._fast.word_vectors import cast_words
-from tfcap.layers._fast.word_vectors import mask_words
+from tfcap.layers._fast import by_sample
+from tfcap.layers._fast import cast_words
+from tfcap.layers._fast import mask_words
 
 
 class Sample(Decoder):
