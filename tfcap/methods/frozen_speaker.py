@@ -60,7 +60,7 @@ def frozen_speaker(
       ICCV 2019, Table 3
     """
     check_speaker(speaker)
-    frozen(speaker=speaker)
+    frozen(speaker)
     samples = WordLimits(max_length, suppress, seed).sample()
     samples.inference = True  # It stays as it is: without dropout.
     judged = Retrieval(listener, margin, negatives, same=same)

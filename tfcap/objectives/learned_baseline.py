@@ -35,9 +35,7 @@ class LearnedBaseline(Baseline):
     both.fit(batches)
     ```
 
-    Learners that share one `objective` share its loss. In an `ObjectiveModel`
-    one optimizer trains both, or, with `speaker.trainable = False`, the
-    network alone.
+    Learners that share one `objective` share its loss.
 
     Args:
         decoder: `tfcap.decoding.Sample` with `keep_states=True`, that of the
