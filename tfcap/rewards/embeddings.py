@@ -98,10 +98,11 @@ def embedded_texts(embedder, rollout, training=False):
         if is_differentiable(embedder)
         else rollout.tokens
     )
-    if rollout.drawn is not None and hasattr(embedder, "embed_endings"):
-        going, eos = rollout.endings.words, rollout.endings.eos
+    endings = rollout.endings
+    every = endings is not None and endings.drawn is not None
+    if every and hasattr(embedder, "embed_endings"):
         texts = embedder.embed_endings(
-            going, rollout.mask, eos, training=training
+            endings.words, rollout.mask, endings.eos, training=training
         )
     else:
         texts = embedder.embed_texts(words, rollout.mask, training=training)
