@@ -6,7 +6,7 @@ from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops import words_only
 from tfcap._ops.arguments import batch_entry
-from tfcap.losses import n_pair_loss_from_scores
+from tfcap.losses.masked_loss import n_pair_loss
 
 
 def rank_with_fakes(discriminator, samples, options="options"):
@@ -67,7 +67,7 @@ def rank_with_fakes(discriminator, samples, options="options"):
         labels = _labels(
             words_only(candidates, there), words_only(fakes.tokens, fakes.mask)
         )
-        losses = n_pair_loss_from_scores(labels, scores, reduction=None)
+        losses, _ = n_pair_loss(labels, scores)
         return losses[:, None] + discriminator.penalty(
             anchor, answers, candidates
         )
