@@ -38,7 +38,7 @@ def eagerly():
 
 @pytest.fixture(autouse=True)
 def without_java(monkeypatch):
-    monkeypatch.setenv("TFCAP_JAVA", "/no/java")
+    monkeypatch.setenv("PATH", "")
 
 
 @pytest.fixture(scope="module")
@@ -263,7 +263,7 @@ def test_images_may_be_listed_and_captions_be_those_of_flickr(
 
 def test_a_metric_that_is_asked_for_and_absent_is_a_failure(run, capsys):
     assert run("--split=test", "--metrics=spice") == 1
-    assert "SPICE is absent: there is no Java" in capsys.readouterr().out
+    assert "SPICE is absent: there is no `java`" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
