@@ -218,6 +218,7 @@ def test_a_mean_in_half_precision_neither_overflows_nor_stops_counting(dtype):
         assert mean.dtype == dtype
         assert float(mean) == 100.0
 
+
 RNG = np.random.default_rng(0)
 ROWS = RNG.integers(0, 2, size=(30, 3)).astype("int32")
 TABLE = RNG.normal(size=(2, 4)).astype("float32")
