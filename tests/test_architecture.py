@@ -109,13 +109,10 @@ NEED_DATA = {
     "tfcap.layers": {"ProbabilityChannel"},
     "tfcap.models": {"CLIPListener", "clip_retriever"},
     "tfcap.training": {
-        "discriminative_ranking",
-        "discriminative_scores",
-        "embed_answers",
+        "candidate_scores",
         "fit",
         "generate",
-        "generative_ranking",
-        "generative_scores",
+        "rank_candidates",
     },
 }
 LONGEST_FILE, LONGEST_FUNCTION = 1000, 70
