@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.data.conftest import make_content
-from tfcap.data import FeatureWriter
 from tfcap.data import load_captions
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
+from tfcap.data import save_features
 from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import listed
 
@@ -178,5 +178,5 @@ def test_numbers_of_thousands_of_digits_are_refused_by_name(tmp_path):
     path.write_text(f"{digits}_ab.jpg#0\tA dog .\n")
     assert load_captions(path).image_ids == [f"{digits}_ab.jpg"]
     with pytest.raises(ValueError, match="`image_ids` must be integers of 64"):
-        FeatureWriter(tmp_path / "a.h5", [1, 10**400], (1, 1), 1)
-    assert not np.any([p.suffix == ".h5" for p in tmp_path.iterdir()])
+        save_features(tmp_path / "a.npy", [1, 10**400], np.eye(2))
+    assert not np.any([p.suffix == ".npy" for p in tmp_path.iterdir()])

@@ -14,11 +14,11 @@ import zlib
 import numpy as np
 from PIL import Image
 from PIL import ImageOps
+from tfcap.data.video_extraction import read_frames
 
 from tests.faults.file_operations import attempt
 from tests.faults.mutations import mutated_bytes
 from tfcap.data.extraction import read_image
-from tfcap.data.video_extraction import read_frames
 
 FORMATS = {
     "JPEG": ("L", "RGB", "CMYK"),

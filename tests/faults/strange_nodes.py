@@ -17,6 +17,7 @@ import zlib
 
 import h5py
 import numpy as np
+from tfcap.data.video_extraction import read_frames
 
 from reproduce.sweep_records import load_records
 from tests.faults import workloads
@@ -27,7 +28,6 @@ from tests.faults.readers import Reader
 from tests.faults.readers import bytes_of
 from tests.faults.strange_images import png
 from tfcap.data.extraction import read_image
-from tfcap.data.video_extraction import read_frames
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network
