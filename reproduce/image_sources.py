@@ -6,7 +6,6 @@ import re
 import numpy as np
 
 from tfcap import data
-from tfcap._io import is_there
 from tfcap.data import image_files
 from tfcap.data import load_features
 from tfcap.data import read_image
@@ -149,7 +148,7 @@ def named_backbone(
             f"`--{next(iter(options)).replace('_', '-')}` must come with a "
             f"preset. Received: --backbone {text}."
         )
-    if weights != "imagenet" and not is_there(weights):
+    if weights != "imagenet" and not os.path.exists(weights):
         raise FileNotFoundError(f"There is no weight file {weights!r}.")
     return data.named_backbone("VGG19", weights)
 
@@ -160,7 +159,7 @@ def _pictures(paths):
     for path in map(str, paths):
         if os.path.isdir(path):
             files += image_files(path, "IMAGES", tell=True).values()
-        elif is_there(path):
+        elif os.path.exists(path):
             files.append(path)
         else:
             raise FileNotFoundError(f"There is no image {path!r}.")

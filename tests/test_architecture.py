@@ -85,12 +85,10 @@ HOST = ("curves", "_io", "text", "cluster")
 NEED_DATA = {
     "tfcap.data": {
         "DialogBatches",
-        "build_vocabulary",
         "extract_features",
         "load_features",
         "load_visdial",
         "named_backbone",
-        "paper_split",
         "write_visdial_ranks",
     },
     "reproduce.world": {

@@ -12,6 +12,7 @@ from tfcap.decoding import SumAndSample
 from tfcap.objectives import GAE
 from tfcap.objectives import RELAX
 from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import ExpectedEnding
 from tfcap.objectives import ExpectedRewardBaseline
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import LeaveOneOutBaseline
@@ -111,10 +112,9 @@ def estimator(
     return listed
 
 
-def pathwise(setting: Setting, channel, feedback="relaxed", **options):
+def pathwise(setting: Setting, channel, feedback="relaxed", made=Pathwise):
     """Gradient through the words, which speaker and listener read alike."""
-    decoder = setting.sampled(channel, feedback=feedback, **options)
-    return Pathwise(Heard(), decoder)
+    return made(Heard(), setting.sampled(channel, feedback=feedback))
 
 
 ROWS = "straight-through"
@@ -122,7 +122,7 @@ SOFT = "partial sampling"
 ENDS = "expected termination"
 SCORE = "score function"
 GROUP = "samples of a row compared"
-EXPECTED = 'the channel, `termination="expected"`'
+EXPECTED = "the channel, `ExpectedEnding`"
 HEAT = ("samples", "temperature")
 DRAWN = (*HEAT, "draws")
 
@@ -228,8 +228,7 @@ def _(s):
 
 def _ending(s, channel):
     # Where none ends, there is no ending to expect.
-    termination = "expected" if s.ends else "sampled"
-    return pathwise(s, channel, termination=termination)
+    return pathwise(s, channel, made=ExpectedEnding if s.ends else Pathwise)
 
 
 @estimator("straight-through, expected end", ENDS, EXPECTED)

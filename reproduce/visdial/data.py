@@ -12,7 +12,6 @@ import numpy as np
 from reproduce.world.built_folder import SPLITS
 from reproduce.world.features import world_with_features
 from reproduce.world.truth import answer_truth
-from tfcap._io import is_there
 from tfcap._io import load_arrays
 from tfcap._io import malformed
 from tfcap.data import EncodedDialogs
@@ -23,7 +22,6 @@ from tfcap.data import feature_digest
 from tfcap.data import load_features
 from tfcap.data import load_visdial
 from tfcap.data import named_backbone
-from tfcap.data import paper_split
 from tfcap.data import scale_features
 
 #: Name of the challenge's test split, whose last answers are hidden.
@@ -153,7 +151,7 @@ def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
     vocabulary = build_vocabulary(splits[0])
     path, pooled = _feature_files(root, "image_features.npy")
     if not pooled:
-        if not is_there(path):
+        if not os.path.exists(path):
             find = functools.partial(_image_path, root, lenient=skip_unreadable)
             ids = np.concatenate([split.image_ids for split in splits])
             _extract(path, vgg19_weights, ids, find, skip_unreadable)
@@ -191,7 +189,7 @@ def challenge_data(root, vocabulary, vgg19_weights=None, norm=None):
     """
     split = load_visdial(challenge_path(root))
     path, pooled = _feature_files(root, "test_features.npy")
-    if not pooled and not is_there(path):
+    if not pooled and not os.path.exists(path):
         find = functools.partial(_in_folder, root, "VisualDialog_test2018")
         _extract(path, vgg19_weights, split.image_ids, find)
     encoded = EncodedDialogs.from_split(split, vocabulary)
@@ -225,7 +223,7 @@ def _splits(root):
             dense = f"visdial_{version}_val{_DENSE}.json"
             rest = load_visdial(train)
             return (
-                *paper_split(rest, min(1000, len(rest) // 10)),
+                *_last_apart(rest, min(1000, len(rest) // 10)),
                 load_visdial(val, _find(root, dense)),
                 f"VisDial v{version}",
             )
@@ -238,11 +236,21 @@ def _splits(root):
         if split.tags is not None and {"train", "val"} <= set(split.tags):
             rest = split.select(split.tags == "train")
             return (
-                *paper_split(rest, len(rest) // 10),
+                *_last_apart(rest, len(rest) // 10),
                 split.select(split.tags == "val"),
                 stem,
             )
     raise ValueError(f"{_LAYOUT}. Received: root={root!r}.")
+
+
+def _last_apart(split, count):
+    """A split without its last dialogs, and these.
+
+    Lu et al. 2017 validate on one thousand dialogs of the training file, and
+    do not say which.
+    """
+    rows = np.arange(len(split))
+    return split.select(rows[:-count]), split.select(rows[-count:])
 
 
 def _encoded(splits, vocabulary):
@@ -263,7 +271,7 @@ def _encoded(splits, vocabulary):
 
 def _find(root, name):
     paths = [os.path.join(root, name + end) for end in ("", ".gz")]
-    return next(filter(is_there, paths), None)
+    return next(filter(os.path.exists, paths), None)
 
 
 def _feature_files(root, name):
@@ -313,7 +321,7 @@ def _image_path(root, image_id, lenient=False):
     """Path of an image of VisDial, as COCO and VisDial publish them."""
     folders = ("VisualDialog_val2018", "train2014", "val2014")
     paths = [_in_folder(root, folder, image_id) for folder in folders]
-    found = next(filter(is_there, paths), None)
+    found = next(filter(os.path.exists, paths), None)
     if found is None and not lenient:
         raise FileNotFoundError(
             f"`root` must hold image {image_id} in {', '.join(folders)}. "
@@ -396,7 +404,7 @@ def _read_pooled(path):
     problem = "are no `image_ids` and `features`"
     hint = "Give an `.npz` file of both, `(n,)` and `(n, D)`."
     try:
-        arrays = load_arrays(path, ("image_ids", "features"), sealed=False)
+        arrays = load_arrays(path, ("image_ids", "features"))
     except ValueError as error:
         raise malformed(path, "", f"{problem}: {error}", hint) from error
     ids, table = arrays["image_ids"], arrays["features"]

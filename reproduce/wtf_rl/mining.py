@@ -1,8 +1,9 @@
 """Images that look alike to a retriever."""
 
+import os
+
 import numpy as np
 
-from tfcap._io import is_there
 from tfcap._io import load_arrays
 from tfcap._io import save_arrays
 from tfcap.data import nearest_neighbors
@@ -21,7 +22,7 @@ def mined_neighbors(retriever, batches, path, k: int = 5):
         ValueError: If the file is another split's, or has fewer neighbours.
     """
     image_ids = np.array(np.asarray(batches.captions.image_ids).tolist())
-    if from_chief(is_there(path)):
+    if from_chief(os.path.exists(path)):
         kept = load_arrays(path, ("image_ids", "rows"))
         rows = kept["rows"]
         same = np.array_equal(kept["image_ids"], image_ids)

@@ -33,7 +33,12 @@ def soft(file, secret, shape):
     file["features"] = h5py.SoftLink("/hidden")
 
 
-WAYS = [external, virtual, linked, soft]
+def unpacking(file, secret, shape):
+    zeros = {"chunks": (shape[0], 64, 64), "compression": "gzip"}
+    file.create_dataset("features", (shape[0], 4096, 4096), "<f2", **zeros)
+
+
+WAYS = [external, virtual, linked, soft, unpacking]
 
 
 def secret_file(tmp_path, way):
@@ -84,6 +89,14 @@ def test_networks_with_weights_of_other_files_are_refused(
     assert load_network(path).count_params() == 25
     path.write_bytes(with_weights(network, change))
     with pytest.raises(ValueError, match="all in the file.*network.keras"):
+        load_network(path)
+
+
+def test_a_network_that_unpacks_to_too_much_is_refused(tmp_path, network):
+    path = tmp_path / "network.keras"
+    zeros = bytes(65 << 20)
+    path.write_bytes(with_weights(network, lambda file: zeros))
+    with pytest.raises(ValueError, match="network.keras.*unpack to more than"):
         load_network(path)
 
 

@@ -12,7 +12,7 @@ from reproduce import evaluate
 from tests.eager import run_eagerly
 from tfcap.data import CaptionBatches
 from tfcap.data import EncodedCaptions
-from tfcap.data import build_caption_vocabulary
+from tfcap.data import build_vocabulary
 from tfcap.data import load_captions
 from tfcap.data import save_features
 from tfcap.decoding import BeamSearch
@@ -38,7 +38,7 @@ def eagerly():
 
 @pytest.fixture(autouse=True)
 def without_java(monkeypatch):
-    monkeypatch.setenv("TFCAP_JAVA", "/no/java")
+    monkeypatch.setenv("PATH", "")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def world(tmp_path_factory):
     path = folder / "features.npy"
     save_features(path, range(10, 22), features)
     train = load_captions(folder / "captions.json", "train")
-    vocabulary = build_caption_vocabulary(train, min_count=1)
+    vocabulary = build_vocabulary(train, min_count=1)
     vocabulary.save(folder / "vocabulary.json")
     test = load_captions(folder / "captions.json", "test")
     batches = CaptionBatches(
@@ -262,7 +262,7 @@ def test_images_may_be_listed_and_captions_be_those_of_flickr(
 
 def test_a_metric_that_is_asked_for_and_absent_is_a_failure(run, capsys):
     assert run("--split=test", "--metrics=spice") == 1
-    assert "SPICE is absent: there is no Java" in capsys.readouterr().out
+    assert "SPICE is absent: there is no `java`" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

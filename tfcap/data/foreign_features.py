@@ -377,7 +377,7 @@ def _of_file(path, array, lists, alone):
                 yield _stem(path), path, lambda: arrays[name]
         elif h5py.is_hdf5(path):
             with h5py.File(path, rdcc_nbytes=_CHUNKS) as file:
-                check_hdf5(file)
+                check_hdf5(file, os.path.getsize(path))
                 arrays = {}
                 file.visititems(arrays.__setitem__)
                 sets = {

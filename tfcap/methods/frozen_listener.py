@@ -10,10 +10,10 @@ from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import embedder
 from tfcap.methods.parts import frozen
 from tfcap.methods.parts import relaxed_feedback
+from tfcap.methods.parts import through_words
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
 from tfcap.objectives import DecoderBaseline
-from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Retrieval
 from tfcap.training import ObjectiveModel
@@ -140,9 +140,8 @@ def frozen_listener(
                 temperature,
             ),
             feedback=relaxed_feedback(speaker) if partial else "index",
-            termination=termination,
         )
-        term = Pathwise(judged, samples, reduction="sum")
+        term = through_words(judged, samples, termination, "sum")
     return ObjectiveModel(
         trade_off(lambda_, term, naturalness, words),
         speaker,

@@ -9,7 +9,7 @@ from tfcap.decoding import Speaker
 from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.methods.dialog_networks import check_discriminator
-from tfcap.objectives import Pathwise
+from tfcap.methods.parts import through_words
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import DialogScore
@@ -106,18 +106,13 @@ def gdis(
     check_speaker(generator, "generator")
     check_discriminator(discriminator)
     discriminator.trainable = False
-    sample = Sample(
-        GumbelSoftmaxST(temperature, seed=seed),
-        1,
-        max_length,
-        termination=termination,
-    )
+    sample = Sample(GumbelSoftmaxST(temperature, seed=seed), 1, max_length)
     score = DialogScore(discriminator, temperature=pair_temperature)
-    objective = Pathwise(score, sample)
-    objective += mle_weight * TeacherForcing(normalize)
+    term = through_words(score, sample, termination)
+    objective = term + mle_weight * TeacherForcing(normalize)
     if entropy_weight:
         # The same sample's words, scored by their values alone.
-        bonus = ScoreFunction(Surprisal(per_word=True), sample)
+        bonus = ScoreFunction(Surprisal(per_word=True), term.decoder)
         objective += entropy_weight * bonus
     return ObjectiveModel(
         objective,

@@ -23,8 +23,10 @@ from tfcap.layers import ReinMaxRao
 from tfcap.layers import WordChannel
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import ExpectedEnding
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import Objective
+from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import as_reward
 from tfcap.training import JointTraining
@@ -39,6 +41,10 @@ CHANNELS = {
     "reinmax_rao": ReinMaxRao,
     "reinmax_cv": ReinMaxCV,
 }
+
+
+#: Estimators of gradients through words, by how captions end.
+TERMINATIONS = {"sampled": Pathwise, "expected": ExpectedEnding}
 
 
 class WordLimits:
@@ -104,6 +110,12 @@ def word_channel(
 def relaxed_feedback(speaker: Any) -> str:
     """The feedback of partial sampling: of speakers that read ids, these."""
     return "index" if getattr(speaker, "reads_ids", False) else "relaxed"
+
+
+def through_words(reward, samples, termination="sampled", reduction="mean"):
+    """A reward, differentiated through the words of a decoder."""
+    check_choice(termination, "termination", tuple(TERMINATIONS))
+    return TERMINATIONS[termination](reward, samples, reduction=reduction)
 
 
 def trade_off(lambda_, discriminability, naturalness, words):

@@ -12,7 +12,7 @@ from tfcap._ops import without_start
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import mask_for
-from tfcap._ops.masking import mean_of_positions
+from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions

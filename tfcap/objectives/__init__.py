@@ -10,6 +10,7 @@ from tfcap.objectives.clipped_ratio import ClippedRatio
 from tfcap.objectives.discriminator_loss import DiscriminatorLoss
 from tfcap.objectives.episode import Episode
 from tfcap.objectives.estimator import Estimator
+from tfcap.objectives.expected_ending import ExpectedEnding
 from tfcap.objectives.expected_reward_baseline import ExpectedRewardBaseline
 from tfcap.objectives.gae import GAE
 from tfcap.objectives.kl_divergence import KLDivergence

@@ -1,9 +1,6 @@
 """Gradients that pass through the words."""
 
-from keras import ops
-
 from tfcap.decoding import Decoder
-from tfcap.decoding.termination import every_ending
 from tfcap.objectives.estimator import Estimator
 from tfcap.rewards import as_reward
 
@@ -20,17 +17,7 @@ class Pathwise(Estimator):
     it passes words.
 
     The decision to stop has no gradient in this, but through the vector of
-    the end token. With `Sample(..., termination="expected")` it is exact, given
-    the words:
-
-    ```
-    loss = -sum over t of p(end at t) * reward(words before t, end token)
-    ```
-
-    over all `T + 1` endings, that of no end included, each of which the reward
-    reads: its time grows with the square of T. Of a reward that compares
-    captions, others are as they were drawn, and what an ending does to theirs
-    counts, too.
+    the end token; with `ExpectedEnding` it has.
 
     Args:
         reward: `tfcap.rewards.Reward` that is differentiable.
@@ -70,14 +57,6 @@ reward=ConstantReward. Use ScoreFunction, which needs the reward's values only.
                 "a straight-through channel such as GumbelSoftmaxST, or "
                 "ScoreFunction."
             )
-        expected = getattr(decoder, "termination", "") == "expected"
-        if expected and reward.compares_samples and not reward.compares_drawn:
-            raise ValueError(
-                "`reward` must not compare captions, or know which of their "
-                'endings were drawn, for `termination="expected"`. Received: '
-                f"reward={type(reward).__name__}. Use Retrieval, or a contrast "
-                'with images alone, `directions=("image",)`.'
-            )
         super().__init__(
             name or reward.name, reward.terms, (decoder,), (), reduction
         )
@@ -88,27 +67,7 @@ reward=ConstantReward. Use ScoreFunction, which needs the reward's values only.
         return self.judged(episode)
 
     def per_sample_loss(self, episode):
-        rollout = episode.rollout(self.decoder)
-        if rollout.endings is not None:
-            return self._over_endings(rollout, episode)
         _, rewards, parts = self.rewarded(
             episode, self.reward.measure, gradient=True
         )
         return -rewards, rewards, parts
-
-    def _over_endings(self, rollout, episode):
-        """Losses of `per_sample_loss()`, expected over all endings."""
-        every = every_ending(rollout, getattr(episode.speaker, "pad", 0))
-        chances = ops.exp(rollout.endings.log_probs)  # (B, S, T + 1)
-
-        def expected(values):
-            values = ops.reshape(values, ops.shape(chances))
-            return ops.sum(chances * ops.cast(values, chances.dtype), axis=-1)
-
-        credit, rewards, parts = self.reward.credited(every, episode)
-        parts = {name: expected(values) for name, values in parts.items()}
-        # To others' rewards an ending is a constant: their words have the rest.
-        effects = expected(ops.stop_gradient(credit - rewards))
-        effects = effects - ops.stop_gradient(effects)
-        rewards = expected(rewards)
-        return -(rewards + effects), rewards, parts

@@ -5,7 +5,7 @@ from typing import Any
 from keras import ops
 
 from tfcap._ops import masked_logsumexp
-from tfcap._ops.masking import LARGE_NEGATIVE
+from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.objectives.baselines import check_of_sequences
 from tfcap.objectives.baselines import check_several
 from tfcap.objectives.estimator import Estimator

@@ -105,7 +105,7 @@ def test_large_grids_are_pooled_by_batch(root, monkeypatch, speaker):
             data.standardization[name], at_once.standardization[name]
         )
     rows = np.array([2, 0])
-    found = again.train_features[rows]
+    found = data.train_features[rows]
     np.testing.assert_array_equal(found, at_once.train_features[rows])
     assert found.shape == (2, 1 if speaker == "show_tell" else 4, 3)
 
@@ -122,9 +122,8 @@ def test_photographs_of_a_folder_are_shown_by_their_names(root):
 
 
 def test_two_feature_files_are_one_too_many(root):
-    (root / "more_features.npy").write_bytes(
-        (root / "features.npy").read_bytes()
-    )
+    copy = (root / "features.npy").read_bytes()
+    (root / "more_features.npy").write_bytes(copy)
     with pytest.raises(ValueError, match=r"one file .*features.*, more_f"):
         caption_files(TINY, root)
 

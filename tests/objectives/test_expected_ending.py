@@ -9,7 +9,8 @@ from keras import ops
 
 from tests import tiny
 from tfcap.decoding import Sample
-from tfcap.decoding.termination import every_ending
+from tfcap.decoding.endings import SampleEndings
+from tfcap.decoding.endings import every_ending
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
@@ -17,6 +18,7 @@ from tfcap.layers import SoftEmbedding
 from tfcap.losses.cross_effects import hinge_effects
 from tfcap.models import RetrievalListener
 from tfcap.objectives import Episode
+from tfcap.objectives import ExpectedEnding
 from tfcap.objectives import Pathwise
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import Retrieval
@@ -108,7 +110,7 @@ def going_on(speaker):
 
 
 def test_endings_have_the_probabilities_of_all_captions(speaker):
-    decoder = Sample(Told(GOING), max_length=LENGTH, termination="expected")
+    decoder = SampleEndings(Sample(Told(GOING), max_length=LENGTH))
     episode = Episode(speaker, tiny.batch(len(GOING)))
     rollout = episode.rollout(decoder)
     every = every_ending(rollout)
@@ -123,7 +125,7 @@ def test_endings_have_the_probabilities_of_all_captions(speaker):
     found = [total[tuple(caption)] for caption in SAID]
     np.testing.assert_allclose(found, wanted, rtol=1e-4)
     # What is said is one of these, scored as the speaker scores it.
-    drawn = np.argmax(every.drawn, axis=-1)[:, 0]
+    drawn = np.argmax(every.endings.drawn, axis=-1)[:, 0]
     picked = np.array(every.tokens)[np.arange(len(GOING)), drawn]
     np.testing.assert_array_equal(rollout.tokens[:, 0], picked)
     np.testing.assert_allclose(
@@ -137,9 +139,8 @@ def test_with_one_word_to_go_on_with_the_gradient_is_exact(speaker):
         PartialSamplingST(0.0, seed=0),
         max_length=LENGTH,
         suppress=(4,),
-        termination="expected",
     )
-    found, loss, logs = slope(speaker, Pathwise(Squared(), decoder), 2)
+    found, loss, logs = slope(speaker, ExpectedEnding(Squared(), decoder), 2)
     with tf.GradientTape() as tape:
         state, total, alive = speaker.begin(tiny.batch(1)), 0.0, 1.0
         words = tf.constant([tiny.BOS])
@@ -165,20 +166,15 @@ def test_the_bias_falls_to_that_of_sequences_of_fixed_length(speaker):
     """The exact mean of the estimator, over all that may be drawn."""
     chances, wanted = exact(speaker, SAID)
 
-    def bias(words, likely, termination):
+    def bias(words, likely, made):
         weights = (likely * len(likely))[:, None].astype("float32")
-        decoder = Sample(
-            Told(words),
-            max_length=LENGTH,
-            feedback="relaxed",
-            termination=termination,
-        )
-        reward = Squared(weights)
-        found, *_ = slope(speaker, Pathwise(reward, decoder), len(words))
+        decoder = Sample(Told(words), max_length=LENGTH, feedback="relaxed")
+        objective = made(Squared(weights), decoder)
+        found, *_ = slope(speaker, objective, len(words))
         return np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
 
-    sampled = bias(SAID, chances, "sampled")
-    expected = bias(GOING, going_on(speaker), "expected")
+    sampled = bias(SAID, chances, Pathwise)
+    expected = bias(GOING, going_on(speaker), ExpectedEnding)
     assert expected < 0.6 * sampled and sampled > 0.5, (sampled, expected)
 
 
@@ -186,13 +182,9 @@ def test_a_loop_draws_and_differentiates_as_an_unrolled_decode(speaker):
     found = []
     for unroll in (True, False):
         decoder = Sample(
-            GumbelSoftmaxST(0.7, 0.5, seed=3),
-            2,
-            LENGTH,
-            unroll=unroll,
-            termination="expected",
+            GumbelSoftmaxST(0.7, 0.5, seed=3), 2, LENGTH, unroll=unroll
         )
-        slopes, loss, _ = slope(speaker, Pathwise(Squared(), decoder), 4)
+        slopes, loss, _ = slope(speaker, ExpectedEnding(Squared(), decoder), 4)
         found.append(np.append(slopes, loss))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-4, atol=1e-5)
 
@@ -202,12 +194,7 @@ def test_all_endings_embed_by_one_look_up(speaker):
     embed.build((None, tiny.VOCABULARY))
     table = embed.embeddings.value
     rollout = Episode(speaker, tiny.batch(4)).rollout(
-        Sample(
-            PartialSamplingST(0.5, seed=1),
-            2,
-            LENGTH,
-            termination="expected",
-        )
+        SampleEndings(Sample(PartialSamplingST(0.5, seed=1), 2, LENGTH))
     )
     source, slopes = rollout.endings.words, []
     weights = np.random.default_rng(0).normal(size=(4, 8, LENGTH, 3))
@@ -227,9 +214,7 @@ def test_a_listener_reads_a_word_of_all_endings_once(speaker, pooling):
         tiny.VOCABULARY, 4, 3, pooling=pooling, bag_of_words=pooling != "last"
     )
     listener.build({"image": (None, 1, 2)})
-    decoder = Sample(
-        PartialSamplingST(0.5, seed=1), 2, LENGTH, termination="expected"
-    )
+    decoder = SampleEndings(Sample(PartialSamplingST(0.5, seed=1), 2, LENGTH))
     rollout = Episode(speaker, tiny.batch(4)).rollout(decoder)
     rollout = rollout.masked(np.float32([[1.0], [0.0], [1.0], [1.0]]))
     found = []
@@ -281,16 +266,11 @@ def test_it_is_exact_for_captions_that_are_each_others_negatives(negatives):
     cells = {}
 
     def loss(stops):
-        decoder = Sample(
-            Told(stops=stops),
-            max_length=2,
-            suppress=(4,),
-            termination="expected",
-        )
-        term = Pathwise(reward, decoder, reduction="sum")
+        sample = Sample(Told(stops=stops), max_length=2, suppress=(4,))
+        term = ExpectedEnding(reward, sample, reduction="sum")
         episode = Episode(speaker, inputs)
         value, _ = term.loss(episode)
-        return value, episode.rollout(decoder), episode
+        return value, episode.rollout(term.decoder), episode
 
     _, rollout, _ = loss([0.5, 0.5])
     chances = np.exp(rollout.endings.log_probs)[0, 0]
@@ -331,14 +311,17 @@ def test_effects_of_endings_are_those_in_the_place_of_the_drawn_one():
 
 
 def test_what_it_cannot_be_expected_of_is_refused():
-    with pytest.raises(ValueError, match="`termination` must be one of"):
-        Sample(PartialSamplingST(), termination="always")
-    with pytest.raises(ValueError, match="`termination`.*Categorical"):
-        Sample(Categorical(), termination="expected")
-    decoder = Sample(PartialSamplingST(), termination="expected")
-    with pytest.raises(ValueError, match="`reward` must not compare"):
-        Pathwise(BidirectionalContrastive(Pair()), decoder)
+    decoder = Sample(PartialSamplingST())
+    with pytest.raises(ValueError, match="must emit words that carry"):
+        ExpectedEnding(Squared(), Sample(Categorical()))
+    for reward in (
+        BidirectionalContrastive(Pair()),
+        Retrieval(Pair()) + BidirectionalContrastive(Pair()),
+    ):
+        with pytest.raises(ValueError, match="`reward` must not compare"):
+            ExpectedEnding(reward, decoder)
+    ExpectedEnding(Retrieval(Pair()) + Squared(), decoder)
     speaker = tiny.TableSpeaker()
     speaker.eos = (2, 3)
-    with pytest.raises(ValueError, match="several end tokens"):
-        Episode(speaker, tiny.batch(1)).rollout(decoder)
+    with pytest.raises(ValueError, match="must have one end token"):
+        ExpectedEnding(Squared(), decoder).loss(Episode(speaker, tiny.batch(1)))
