@@ -1,6 +1,5 @@
 import keras
 import numpy as np
-import pytest
 
 from tests import tiny
 from tests.objectives.test_monte_carlo import Told
@@ -14,7 +13,6 @@ from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.rewards import ConstantReward
 from tfcap.training import JointTraining
 from tfcap.training import Learner
 from tfcap.training import ObjectiveModel
@@ -156,12 +154,3 @@ def test_training_tracks_all_of_it(capsys):
     assert set(history) == {"one_loss", *(f"one_{name}" for name in names)}
     assert all(np.isfinite(v).all() for v in history.values())
     assert "one_worth_advantage_std" in capsys.readouterr().out
-
-
-def test_a_part_of_a_reward_may_not_be_named_as_what_is_logged():
-    class Length(ConstantReward):
-        name = "mean_length"
-
-    ScoreFunction(Length(), decoder())
-    with pytest.raises(ValueError, match="have parts.*'mean_length'"):
-        ScoreFunction(Length() + Worth(), decoder())

@@ -9,8 +9,8 @@ from tests import tiny
 from tests.training.test_joint_training import DATA
 from tests.training.test_joint_training import judged_by
 from tfcap.objectives import Episode
-from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.training import JointTraining
 from tfcap.training import Learner
 

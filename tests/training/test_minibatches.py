@@ -153,7 +153,7 @@ def relaxed():
 
 def learned():
     drawn = samples(keep_states=True)
-    return ScoreFunction(ConstantReward(), drawn, LearnedBaseline(drawn, 1))
+    return ScoreFunction(ConstantReward(), drawn, LearnedBaseline(1))
 
 
 @pytest.mark.parametrize("make", [relaxed, learned])

@@ -9,11 +9,11 @@ from tests.enumerated import Everything
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.objectives import ClippedRatio
-from tfcap.objectives import KLDivergence
-from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.proximal import KLDivergence
+from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
 from tfcap.training import ObjectiveModel

@@ -42,7 +42,7 @@ def check_compile(strategy, optimizers, options: dict):
                 f"`{name}` must be None: the objective is what is trained "
                 f"for, and logs its rewards. Received: {name}="
                 f"{options[name]!r}. Make it a term of the objective, such "
-                "as `tfcap.objectives.SupervisedLoss`, or a callback."
+                "as an estimator of your own, or a callback."
             )
     if options.get("jit_compile", "auto") is True:
         raise ValueError(
