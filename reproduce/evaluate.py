@@ -108,8 +108,6 @@ def _parser():
         metavar="MODULE",
         help="Python module of own networks",
     )
-    add("--java", help="path of the java for SPICE and meteor_java")
-    add("--spice-home", help="folder with the models of SPICE")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
 
@@ -172,8 +170,6 @@ def _run(options):
         metrics=options.metrics,
         training_captions=training,
         other_listeners=listeners,
-        java=options.java,
-        spice_home=options.spice_home,
         verbose=verbose,
     )
     report = evaluate()

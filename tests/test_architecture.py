@@ -86,7 +86,6 @@ HOST = ("curves", "_io", "text", "cluster")
 NEED_DATA = {
     "tfcap.data": {
         "DialogBatches",
-        "build_vocabulary",
         "efficientnet_lite0_backbone",
         "extract_features",
         "keras_applications_backbone",
@@ -95,7 +94,6 @@ NEED_DATA = {
         "load_features",
         "load_visdial",
         "named_backbone",
-        "paper_split",
         "vgg19_backbone",
         "write_visdial_ranks",
     },

@@ -16,14 +16,13 @@ from reproduce.world.features import world_with_features
 from reproduce.world.truth import Truth
 from tfcap.data import EncodedCaptions
 from tfcap.data import Photographs
-from tfcap.data import build_caption_vocabulary
+from tfcap.data import build_vocabulary
 from tfcap.data import feature_digest
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import pool_positions
 from tfcap.data import rows_with_features
 from tfcap.data import standardize_features
-from tfcap.data import take_rows
 
 #: Speakers that see the image as a whole.
 POOLED = ("show_tell",)
@@ -122,14 +121,10 @@ def caption_files(settings, root, train="train", images=None, limits=None):
     name = basename.split(".")[0].removeprefix("dataset_")
     splits = _read_once(path, (train, *SPLITS[1:]))
     # As whoever extracted the features has chosen.
+    splits = [s.take(rows_with_features(s.image_ids, file)) for s in splits]
+    vocabulary = build_vocabulary(splits[0], settings.min_count)
     splits = [
-        take_rows(s, rows_with_features(s.image_ids, file)) for s in splits
-    ]
-    vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
-    splits = [
-        take_rows(
-            split, range(len(split.image_ids))[: (limits or {}).get(name)]
-        )
+        split.take(range(len(split))[: (limits or {}).get(name)])
         for name, split in zip(SPLITS, splits)
     ]
     features = [load_features(file, s.image_ids, lazy=True) for s in splits]
@@ -193,7 +188,7 @@ def lacks_validation(root) -> bool:
 
 def _encoded(splits, features, settings, vocabulary=None, **about):
     if vocabulary is None:
-        vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
+        vocabulary = build_vocabulary(splits[0], settings.min_count)
     encoded = [
         EncodedCaptions.from_split(split, vocabulary, settings.max_length)
         for split in splits
@@ -231,7 +226,7 @@ def _read_once(path, names):
         # From lists beside the file, if they are there.
         whole = load_captions(path, asked)
     return [
-        take_rows(whole, [i for i, x in enumerate(whole.splits) if x in wanted])
+        whole.take([i for i, x in enumerate(whole.splits) if x in wanted])
         for wanted in names
     ]
 

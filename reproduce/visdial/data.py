@@ -23,7 +23,6 @@ from tfcap.data import extract_features
 from tfcap.data import feature_digest
 from tfcap.data import load_features
 from tfcap.data import load_visdial
-from tfcap.data import paper_split
 from tfcap.data import rows_with_features
 from tfcap.data import scale_features
 from tfcap.data import vgg19_backbone
@@ -227,7 +226,7 @@ def _splits(root):
             dense = f"visdial_{version}_val{_DENSE}.json"
             rest = load_visdial(train)
             return (
-                *paper_split(rest, min(1000, len(rest) // 10)),
+                *_last_apart(rest, min(1000, len(rest) // 10)),
                 load_visdial(val, _find(root, dense)),
                 f"VisDial v{version}",
             )
@@ -240,11 +239,21 @@ def _splits(root):
         if split.tags is not None and {"train", "val"} <= set(split.tags):
             rest = split.select(split.tags == "train")
             return (
-                *paper_split(rest, len(rest) // 10),
+                *_last_apart(rest, len(rest) // 10),
                 split.select(split.tags == "val"),
                 stem,
             )
     raise ValueError(f"{_LAYOUT}. Received: root={root!r}.")
+
+
+def _last_apart(split, count):
+    """A split without its last dialogs, and these.
+
+    Lu et al. 2017 validate on one thousand dialogs of the training file, and
+    do not say which.
+    """
+    rows = np.arange(len(split))
+    return split.select(rows[:-count]), split.select(rows[-count:])
 
 
 def _encoded(splits, vocabulary):

@@ -18,7 +18,7 @@ from tfcap.data import CaptionBatches
 from tfcap.data import CaptionSplit
 from tfcap.data import EncodedCaptions
 from tfcap.data import FeatureWriter
-from tfcap.data import build_caption_vocabulary
+from tfcap.data import build_vocabulary
 from tfcap.data import convert_features
 from tfcap.data import load_captions
 from tfcap.data import load_features
@@ -344,7 +344,7 @@ def test_padding_is_masked_in_batches_means_and_deviations(tmp_path):
         assert load_features(out).shape == (3, 5, 8)
     features = load_features(out, IDS, lazy=True)
     split = CaptionSplit(IDS, [["a cat"]] * 3, [""] * 3, [""] * 3)
-    vocabulary = build_caption_vocabulary(split, min_count=1)
+    vocabulary = build_vocabulary(split, min_count=1)
     captions = EncodedCaptions.from_split(split, vocabulary, 4)
     near = {"neighbors": np.array([[1], [2], [0]])}
     far = {"distractors": 3, "distractor_features": features}

@@ -168,7 +168,7 @@ def test_weights_of_dialogs_reach_their_rounds():
 
 
 def test_unequal_shapes_are_refused():
-    with pytest.raises(ValueError, match="`labels` must have the shape"):
+    with pytest.raises(ValueError, match="`labels` must have the axes"):
         NPairLoss()(np.zeros((2, 3)), np.zeros((2, 4, 3)))
 
 

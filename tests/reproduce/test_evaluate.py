@@ -13,7 +13,7 @@ from tests.eager import run_eagerly
 from tfcap.data import CaptionBatches
 from tfcap.data import EncodedCaptions
 from tfcap.data import FeatureWriter
-from tfcap.data import build_caption_vocabulary
+from tfcap.data import build_vocabulary
 from tfcap.data import load_captions
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
@@ -38,7 +38,7 @@ def eagerly():
 
 @pytest.fixture(autouse=True)
 def without_java(monkeypatch):
-    monkeypatch.setenv("TFCAP_JAVA", "/no/java")
+    monkeypatch.setenv("PATH", "")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def world(tmp_path_factory):
     with FeatureWriter(path, range(10, 22), (1, 2), FEATURES) as writer:
         writer.write(range(12), features)
     train = load_captions(folder / "captions.json", "train")
-    vocabulary = build_caption_vocabulary(train, min_count=1)
+    vocabulary = build_vocabulary(train, min_count=1)
     vocabulary.save(folder / "vocabulary.json")
     test = load_captions(folder / "captions.json", "test")
     batches = CaptionBatches(
@@ -263,7 +263,7 @@ def test_images_may_be_listed_and_captions_be_those_of_flickr(
 
 def test_a_metric_that_is_asked_for_and_absent_is_a_failure(run, capsys):
     assert run("--split=test", "--metrics=spice") == 1
-    assert "SPICE is absent: there is no Java" in capsys.readouterr().out
+    assert "SPICE is absent: there is no `java`" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

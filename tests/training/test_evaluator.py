@@ -158,11 +158,12 @@ def test_naturalness_is_that_of_the_captions_and_the_raw_references(evaluate):
     assert named < {*report.result()} and not report.absent
 
 
-def test_what_is_asked_for_and_absent_is_named(evaluate):
-    report = evaluate(metrics=["spice"], java="/no/java")
+def test_what_is_asked_for_and_absent_is_named(evaluate, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    report = evaluate(metrics=["spice"])
     assert {*report.absent} == {"spice"}
     assert "cider_d" in report.result() and "spice" not in report.result()
-    assert "SPICE is absent: there is no Java" in report.table()
+    assert "SPICE is absent: there is no `java`" in report.table()
 
 
 def test_variety_and_signs_of_drift_are_counted(evaluate):

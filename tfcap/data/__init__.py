@@ -9,18 +9,15 @@ from tfcap.data.backbones import named_backbone
 from tfcap.data.backbones import vgg19_backbone
 from tfcap.data.caption_batches import CaptionBatches
 from tfcap.data.caption_split import CaptionSplit
-from tfcap.data.caption_split import take_rows
 from tfcap.data.coco_captions import load_captions
-from tfcap.data.coco_instances import load_instances
 from tfcap.data.data_digest import data_digest
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.dataset_batches import DatasetBatches
 from tfcap.data.dialog_batches import DialogBatches
 from tfcap.data.encoded_captions import EncodedCaptions
-from tfcap.data.encoded_captions import build_caption_vocabulary
+from tfcap.data.encoded_captions import build_vocabulary
 from tfcap.data.encoded_captions import tokenize_captions
 from tfcap.data.encoded_dialogs import EncodedDialogs
-from tfcap.data.encoded_dialogs import build_vocabulary
 from tfcap.data.extraction import extract_features
 from tfcap.data.extraction import read_image
 from tfcap.data.feature_conversion import convert_features
@@ -40,7 +37,6 @@ from tfcap.data.neighbors import save_neighbors
 from tfcap.data.photographs import Photographs
 from tfcap.data.photographs import image_files
 from tfcap.data.result_files import load_results
-from tfcap.data.result_files import match_results
 from tfcap.data.result_files import write_visdial_ranks
 from tfcap.data.split_lists import read_image_ids
 from tfcap.data.standardized_features import StandardizedFeatures
@@ -48,6 +44,3 @@ from tfcap.data.standardized_features import standardize_features
 from tfcap.data.video_extraction import extract_video_features
 from tfcap.data.video_extraction import frame_differences
 from tfcap.data.visdial import load_visdial
-from tfcap.data.visdial_split import VisDialSplit
-from tfcap.data.visdial_split import paper_split
-from tfcap.data.visdial_split import question_tokens

@@ -77,7 +77,7 @@ class CaptionBatches:
     >>> split = tfcap.data.CaptionSplit(
     ...     [7, 9], [["A cat."], ["A dog!", "a dog"]], ["", ""], ["", ""]
     ... )
-    >>> vocabulary = tfcap.data.build_caption_vocabulary(split, min_count=1)
+    >>> vocabulary = tfcap.data.build_vocabulary(split, min_count=1)
     >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 4)
     >>> batches = tfcap.data.CaptionBatches(captions, np.ones((2, 1, 3)), 2)
     >>> {name: array.shape for name, array in batches.batch(0).items()}

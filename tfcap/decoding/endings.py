@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from keras import ops
 
-from tfcap._ops.masking import LARGE_NEGATIVE
+from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.sample import Sample
 from tfcap.layers._fast.word_vectors import Prefixes

@@ -4,7 +4,7 @@ from keras import ops
 
 from tfcap._ops import repeat_samples
 from tfcap._ops import token_log_probs
-from tfcap._ops.loops import scan_words
+from tfcap._ops.sequences import scan_words
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_unroll
 from tfcap.decoding.ground_truth import GroundTruth

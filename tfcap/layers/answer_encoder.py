@@ -7,7 +7,6 @@ from tfcap._ops import SeedGenerator
 from tfcap._ops import masked_softmax
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_rate
-from tfcap._ops.arguments import checked_seed
 from tfcap.layers.sequence_encoder import SequenceEncoder
 
 
@@ -74,7 +73,7 @@ class AnswerEncoder(keras.layers.Layer):
         self.output_units = output_units
         self.attention = attention
         self.dropout = dropout
-        self.seed = checked_seed(seed)
+        self.seed = seed
         self.seed_generator = SeedGenerator(self.seed)
         self.supports_masking = True
         options = {"dtype": self.dtype_policy}

@@ -7,7 +7,6 @@ from keras import ops
 
 from tfcap._ops import SeedGenerator
 from tfcap._ops.arguments import checked_number
-from tfcap._ops.arguments import checked_seed
 
 DROPPED = ("zeros", "learned")
 
@@ -67,7 +66,7 @@ class ConditionDropout(keras.layers.Layer):
                 f"dropped={dropped!r}."
             )
         self.dropped = dropped
-        self.seed = checked_seed(seed)
+        self.seed = seed
         self.seed_generator = SeedGenerator(self.seed)
         self.supports_masking = True
 

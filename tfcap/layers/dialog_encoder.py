@@ -9,7 +9,6 @@ from tfcap._ops import SeedGenerator
 from tfcap._ops import check_shape
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_rate
-from tfcap._ops.arguments import checked_seed
 from tfcap.layers.sequence_encoder import SequenceEncoder
 
 
@@ -85,7 +84,7 @@ class DialogEncoder(keras.layers.Layer):
         self.dropout = dropout
         self.return_state = return_state
         self.return_attention = return_attention
-        self.seed = checked_seed(seed)
+        self.seed = seed
         self.seed_generator = SeedGenerator(self.seed)
         self.supports_masking = True
         options = {"dtype": self.dtype_policy}

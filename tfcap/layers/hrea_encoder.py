@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops.arguments import checked_integer
-from tfcap._ops.masking import mean_of_positions
+from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.masked_lstm import MaskedLSTM
 from tfcap.layers.query_attention import QueryAttention

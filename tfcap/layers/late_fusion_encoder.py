@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from tfcap._ops.arguments import checked_integer
-from tfcap._ops.masking import mean_of_positions
+from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.sequence_encoder import SequenceEncoder
 

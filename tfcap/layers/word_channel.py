@@ -9,7 +9,6 @@ from keras import ops
 from tfcap._ops import SeedGenerator
 from tfcap._ops import likeliest_words
 from tfcap._ops.arguments import checked_scalar
-from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import initial_value
 from tfcap._ops.schedules import StepCounter
 from tfcap._ops.schedules import at_step
@@ -67,7 +66,7 @@ class WordChannel(keras.layers.Layer):
     def __init__(self, seed=None, **kwargs):
         kwargs.setdefault("autocast", False)
         super().__init__(**kwargs)
-        self.seed = checked_seed(seed)
+        self.seed = seed
         self.seed_generator = SeedGenerator(self.seed)
         self.supports_masking = True
         self.step = None

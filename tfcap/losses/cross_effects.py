@@ -8,7 +8,7 @@ from tfcap._ops import gather_across_replicas
 from tfcap._ops import masked_logsumexp
 from tfcap._ops import rows_across_replicas
 from tfcap._ops import sum_over_replicas
-from tfcap._ops.masking import LARGE_NEGATIVE
+from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.losses.bidirectional_contrastive_loss import flat
 from tfcap.losses.bidirectional_contrastive_loss import text_pool
 from tfcap.losses.hinge_retrieval_loss import blend

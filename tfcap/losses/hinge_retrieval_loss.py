@@ -6,10 +6,10 @@ import keras
 from keras import ops
 
 from tfcap._ops import gather_across_replicas
-from tfcap._ops.masking import LARGE_NEGATIVE
 from tfcap._ops.schedules import at_step
 from tfcap._ops.schedules import checked_schedule
 from tfcap._ops.schedules import is_schedule
+from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.losses.masked_loss import reduce_loss
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.losses.retrieval_loss import RetrievalLoss

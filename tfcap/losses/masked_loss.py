@@ -7,7 +7,7 @@ from keras import ops
 
 from tfcap._ops import sum_over_replicas
 from tfcap._ops.arguments import row_weights
-from tfcap._ops.loops import dense
+from tfcap._ops.sequences import dense
 
 MEANS = ("mean", "sum_over_batch_size")
 REDUCTIONS = (None, "none", "sum", *MEANS, "mean_with_sample_weight")

@@ -5,9 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap._ops import check_shape
 from tfcap._ops import masked_logsumexp
-from tfcap._ops.arguments import check_labels
 from tfcap._ops.arguments import check_shapes
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
@@ -179,8 +177,7 @@ class NPairLoss(MaskedLoss):
 
 def _from_scores(labels, scores):
     labels, scores = ops.convert_to_tensor(labels), at_least_float32(scores)
-    check_shape(scores, "... N", "scores")
-    check_labels(labels, scores, "labels", "scores")
+    check_shapes(scores=(scores, "... N"), labels=(labels, "... N"))
     is_truth = ops.equal(labels, 1)
     truths = ops.sum(ops.cast(is_truth, scores.dtype), axis=-1)
     present = truths > 0

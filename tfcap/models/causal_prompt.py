@@ -8,7 +8,6 @@ from keras import ops
 from tfcap._ops.arguments import batch_entry
 from tfcap._ops.arguments import check_shapes
 from tfcap._ops.arguments import check_values
-from tfcap._ops.arguments import mask_of
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import word_ids
 
@@ -108,7 +107,7 @@ def _features(speaker, inputs, training):
     """Prefix `(B, P, D)` made of features, and their mask, or `None`."""
     image = entry(inputs, speaker.image_key, "B P D")
     image = speaker.prefix(image, training=training)
-    mask = mask_of(inputs, speaker.image_key)
+    mask = inputs.get(f"{speaker.image_key}_mask")
     if mask is not None:
         name = f"{speaker.image_key}_mask"
         check_shapes(prefix=(image, "B P D"), **{name: (mask, "B P")})

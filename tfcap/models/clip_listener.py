@@ -9,7 +9,6 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
-from tfcap._ops.arguments import mask_of
 from tfcap.layers import SoftEmbedding
 from tfcap.layers import embed_words
 from tfcap.layers._fast.word_vectors import ids_of_words
@@ -150,7 +149,7 @@ class CLIPListener(keras.Model):
         images = self.embed_images(
             inputs[self.image_key],
             training,
-            mask_of(inputs, self.image_key),
+            inputs.get(f"{self.image_key}_mask"),
         )
         texts = self.embed_texts(tokens, mask, training)
         embeddings = ops.concatenate([images[:, None], texts], axis=1)

@@ -6,7 +6,7 @@ from keras import ops
 from tfcap._ops import masked_mean
 from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
-from tfcap._ops.masking import mean_of_positions
+from tfcap._ops.sequences import mean_of_positions
 from tfcap.models.inputs import image_features
 from tfcap.models.joint_encoder import JointEncoder
 from tfcap.models.transformer_block import TransformerBlock

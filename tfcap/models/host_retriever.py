@@ -10,7 +10,6 @@ import numpy as np
 from keras import ops
 
 from tfcap._ops import call_on_host
-from tfcap._ops import captions_of
 from tfcap._ops import check_shape
 from tfcap._ops import words_only
 from tfcap.models.joint_encoder import mean_unit_vectors
@@ -141,7 +140,10 @@ class HostRetriever:
             Float32 array of shape `(B, S, D)`, as `embed_texts()`.
         """
         words = np.asarray(words)
-        captions = captions_of(words, self.vocabulary)
+        rows = words.reshape(-1, words.shape[-1])
+        captions = [
+            self.vocabulary.decode(ids[ids >= 0].tolist()) for ids in rows
+        ]
         with self._lock:
             known = self._known([x for x in dict.fromkeys(captions) if x])
         vectors = np.zeros((len(captions), self.units), "float32")

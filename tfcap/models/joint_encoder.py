@@ -10,9 +10,8 @@ from tfcap._ops import check_shape
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops.arguments import checked_rate
-from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import mask_for
-from tfcap._ops.masking import mean_of_positions
+from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions
@@ -60,7 +59,7 @@ class JointEncoder(ImageNetwork):
             embeddings_initializer
         )
         self.bos, self.eos, self.pad = bos, eos, pad
-        self.seed = checked_seed(seed)
+        self.seed = seed
         self.memory = deserialized(memory)
         self.seed_generator = SeedGenerator(self.seed)
 

@@ -8,7 +8,7 @@ from keras import ops
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops import token_log_probs
-from tfcap._ops.loops import each_word
+from tfcap._ops.sequences import each_word
 from tfcap.models.wrapped_speaker import WrappedSpeaker
 from tfcap.models.wrapped_speaker import called
 

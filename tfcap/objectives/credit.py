@@ -408,7 +408,7 @@ def critic_network(
 
 
 def values_of_states(network: keras.Sequential, rollout: Rollout) -> Any:
-    """What such a network makes of a rollout's states: `(B, S, T, N)`.
+    """Values by such a network of a rollout's states: `(B, S, T, N)`.
 
     Raises:
         ValueError: If there are none, or they are of another size.

@@ -208,7 +208,7 @@ class Baseline:
         return 0.0
 
     def expected(self, rewards: Any, episode: Any) -> Any:
-        """What it returns, as a tensor of rank 2 or 3.
+        """Asks for expectations, as a tensor of rank 2 or 3.
 
         Raises:
             ValueError: If it returns neither a number nor such a tensor.

@@ -8,7 +8,7 @@ from tfcap._ops import masked_logsumexp
 from tfcap._ops import mean_over_replicas
 from tfcap._ops import sum_over_replicas
 from tfcap._ops.arguments import checked_number
-from tfcap._ops.masking import LARGE_NEGATIVE
+from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.objectives.estimator import RewardEstimator
 from tfcap.objectives.estimator import check_choices
 from tfcap.objectives.estimator import check_discrete

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfcap._ops.loops import dense
+from tfcap._ops.sequences import dense
 
 
 def dataset_inputs(

@@ -1,6 +1,5 @@
 """Naturalness and informativeness of a speaker's captions of a split."""
 
-import os
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -91,7 +90,6 @@ class Evaluator(EvaluationCallback):
             is fixed, or that training never saw, tells captions that say more
             from a code of the two learners. Defaults to none.
         batch_size: Integer, for `dataset`s that are not in batches yet.
-        java, spice_home: See `tfcap.text.evaluate_captions()`.
         verbose: 1 for a progress bar, 0 for silence.
         **callback: `every`, `prefix`, `names`, `folder`, `writer` and
             `images` of `EvaluationCallback`.
@@ -152,8 +150,6 @@ class Evaluator(EvaluationCallback):
         human_captions: int | None = None,
         other_listeners: dict[str, Any] | None = None,
         batch_size: int | None = None,
-        java: str | os.PathLike | None = None,
-        spice_home: str | os.PathLike | None = None,
         verbose: int = 0,
         **callback,
     ):
@@ -180,7 +176,6 @@ class Evaluator(EvaluationCallback):
         self.training_captions = training_captions
         self.human_captions = human_captions
         self.batch_size = batch_size
-        self.java = {"java": java, "spice_home": spice_home}
         self.verbose = verbose
         self._passes = {}
         check_listeners(self.listeners, self)
@@ -263,7 +258,7 @@ class Evaluator(EvaluationCallback):
             absent={},
         )
         report = report.with_language(self.training_captions)
-        return report.rescored(self.metrics, **self.java)
+        return report.rescored(self.metrics)
 
     def _read(self, decoder, listeners):
         """Arrays of the whole split, its texts and the images' ids."""

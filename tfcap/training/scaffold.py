@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
-from tfcap._ops.loops import dense
 from tfcap._ops.schedules import schedules_held
+from tfcap._ops.sequences import dense
 from tfcap.layers import WordChannel
 from tfcap.training.nonfinite import apply_if_finite
 from tfcap.training.nonfinite import check_nonfinite

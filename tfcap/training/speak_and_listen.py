@@ -12,7 +12,6 @@ from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops.arguments import batch_entry
 from tfcap._ops.arguments import mask_for
-from tfcap._ops.arguments import mask_of
 
 _REMEDY = (
     "Name their key in `references`, or pass a function of the inputs; or "
@@ -116,7 +115,7 @@ class SpeakAndListen:
                 f"the images that {type(listener).__name__} embeds",
                 "Name their key in `image`, or pass a function of the inputs.",
             )
-            mask = mask_of(inputs, key)
+            mask = inputs.get(f"{key}_mask")
         masked = mask_for(listener.embed_images, mask)
         embeddings = listener.embed_images(image, training=False, **masked)
         return tf.cast(embeddings, "float32")

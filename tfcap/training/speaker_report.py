@@ -158,12 +158,12 @@ class SpeakerReport:
             self, scores={**self.scores, **scores}, each=each
         )
 
-    def rescored(self, metrics, java=None, spice_home=None, objects=None):
+    def rescored(self, metrics, objects=None):
         """The same report with more scores of its captions.
 
         Args:
             metrics: Names that `tfcap.text.evaluate_captions()` knows.
-            java, spice_home, objects: As there.
+            objects: As there.
 
         Returns:
             A new `SpeakerReport`. What cannot be had is in its `absent`.
@@ -184,12 +184,7 @@ class SpeakerReport:
         ['r@1', 'rouge_l']
         """
         report = evaluate_captions(
-            self.captions,
-            self.references,
-            metrics,
-            java=java,
-            spice_home=spice_home,
-            objects=objects,
+            self.captions, self.references, metrics, objects=objects
         )
         scores = {name: float(s.corpus) for name, s in report.scores.items()}
         each = {name: np.asarray(s.each) for name, s in report.scores.items()}

@@ -17,7 +17,7 @@ from tests.reproduce.one_step import one_step
 from tests.reproduce.sle.tiny_study import study
 from tfcap.decoding import Greedy
 from tfcap.objectives import DecoderBaseline
-from tfcap.text import JavaError
+from tfcap.text import MissingScoreError
 
 #: Papers by their rows.
 ROWS = {row: paper for paper in (SLE, SPIDER) for row in paper.rows}
@@ -92,8 +92,8 @@ def test_every_row_trains_the_speaker(folder, row, before, few_words, request):
 def test_a_metric_that_is_not_there_is_refused_with_the_cure(
     folder, row, monkeypatch
 ):
-    monkeypatch.setenv("TFCAP_JAVA", "/no/java")
-    with pytest.raises(JavaError, match="/no/java"):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(MissingScoreError, match="there is no `java`"):
         study(folder, paper=ROWS[row]).result(row)
 
 

@@ -169,15 +169,6 @@ def test_features_of_unlike_files_are_refused(file, other, message):
         pooled_reader(paths)(np.array([7, 9]))
 
 
-def test_a_misspelt_split_is_told(tmp_path):
-    content = write_root(tmp_path)
-    content["data"]["dialogs"][0]["suggested_split"] = "trian"
-    path = tmp_path / "visdial_1.0_val_tiny.json"
-    path.write_text(json.dumps(content))
-    with pytest.warns(UserWarning, match=r"unusual names \('trian': 1\)"):
-        visdial_data(tmp_path)
-
-
 @pytest.mark.parametrize(
     "ending", ["val_dense_annotations", "train_dense_sample"]
 )

@@ -11,7 +11,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import token_log_probs
-from tfcap._ops.loops import LONGEST_UNROLLED
+from tfcap._ops.sequences import LONGEST_UNROLLED
 
 
 def packed_scores(
