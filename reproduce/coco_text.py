@@ -27,7 +27,7 @@ import numpy as np
 from reproduce.latent_semantics import LatentSemantics
 from tfcap._io import command
 from tfcap._io import make_folder
-from tfcap._io import write_whole
+from tfcap._io import whole_file
 from tfcap.data import FeatureWriter
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import coco_captions
@@ -70,10 +70,8 @@ def main(arguments: list[str] | None = None) -> int:
         "test scores": _leak(images, features),
         "seconds": time.perf_counter() - begun,
     }
-    write_whole(
-        out / "about.json",
-        lambda file: file.write(json.dumps(about, indent=1).encode()),
-    )
+    with whole_file(out / "about.json", "w") as file:
+        json.dump(about, file, indent=1)
     tell(_described(about))
     return 0
 
@@ -178,10 +176,8 @@ def _write(out, images, features):
             for image in images
         ],
     }
-    write_whole(
-        out / "dataset_coco.json",
-        lambda file: file.write(json.dumps(content).encode()),
-    )
+    with whole_file(out / "dataset_coco.json", "w") as file:
+        json.dump(content, file)
     ids = [image["id"] for image in images]
     size = features.shape[-1]
     with FeatureWriter(

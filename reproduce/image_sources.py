@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 
-from tfcap._io import is_there
 from tfcap.data import image_files
 from tfcap.data import keras_cv_backbone
 from tfcap.data import keras_hub_backbone
@@ -152,7 +151,7 @@ def named_backbone(
             f"`--{next(iter(options)).replace('_', '-')}` must come with a "
             f"preset. Received: --backbone {text}."
         )
-    if weights != "imagenet" and not is_there(weights):
+    if weights != "imagenet" and not os.path.exists(weights):
         raise FileNotFoundError(f"There is no weight file {weights!r}.")
     return vgg19_backbone(weights)
 
@@ -163,7 +162,7 @@ def _pictures(paths):
     for path in map(str, paths):
         if os.path.isdir(path):
             files += image_files(path, "IMAGES", tell=True).values()
-        elif is_there(path):
+        elif os.path.exists(path):
             files.append(path)
         else:
             raise FileNotFoundError(f"There is no image {path!r}.")

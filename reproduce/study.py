@@ -9,13 +9,11 @@ import time
 import keras
 
 from reproduce.claims import Claims
-from tfcap._io import is_there
 from tfcap._io import make_folder
 from tfcap._io import malformed
 from tfcap._io import read_sealed
 from tfcap._io import sealed
 from tfcap._io import sync_folder
-from tfcap._io import tried_again
 from tfcap._io import whole_file
 from tfcap.training import DataWait
 from tfcap.training import ProgressLines
@@ -165,7 +163,7 @@ class Study:
 
     def has(self, path):
         """Whether a file is there, for all workers alike."""
-        return from_chief(is_there(path))
+        return from_chief(os.path.exists(path))
 
     def say(self, text):
         """Prints a line, if the study is not silent."""
@@ -176,9 +174,9 @@ class Study:
         """Removes what networks that are kept need no more, for good."""
         folder = os.path.join(self.directory, name)
         checkpoints = os.path.join(folder, "checkpoints")
-        if is_chief() and is_there(checkpoints):
+        if is_chief() and os.path.exists(checkpoints):
             shutil.rmtree(checkpoints, ignore_errors=True)
-            tried_again(folder, lambda: sync_folder(folder))
+            sync_folder(folder)
 
     def _own(self, about):
         """Writes down what the folder is for; refuses another study's."""

@@ -37,7 +37,6 @@ SERIALIZABLE = (
 #: Meant to be derived from.
 BASES = {
     "CaptionSpeaker",
-    "DialogEncoder",
     "MaskedLoss",
     "RankingMetric",
     "WordChannel",

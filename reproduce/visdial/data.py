@@ -12,7 +12,6 @@ import numpy as np
 from reproduce.world.built_folder import SPLITS
 from reproduce.world.features import world_with_features
 from reproduce.world.truth import answer_truth
-from tfcap._io import is_there
 from tfcap._io import load_arrays
 from tfcap._io import malformed
 from tfcap.data import EncodedDialogs
@@ -154,7 +153,7 @@ def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
     vocabulary = build_vocabulary(splits[0])
     path, pooled = _feature_files(root, "image_features.h5")
     if not pooled:
-        if not is_there(path):
+        if not os.path.exists(path):
             find = functools.partial(_image_path, root, lenient=skip_unreadable)
             ids = np.concatenate([split.image_ids for split in splits])
             _extract(path, vgg19_weights, ids, find, skip_unreadable)
@@ -192,7 +191,7 @@ def challenge_data(root, vocabulary, vgg19_weights=None, norm=None):
     """
     split = load_visdial(challenge_path(root))
     path, pooled = _feature_files(root, "test_features.h5")
-    if not pooled and not is_there(path):
+    if not pooled and not os.path.exists(path):
         find = functools.partial(coco_image_path, root, split="test2018")
         _extract(path, vgg19_weights, split.image_ids, find)
     encoded = EncodedDialogs.from_split(split, vocabulary)
@@ -274,7 +273,7 @@ def _encoded(splits, vocabulary):
 
 def _find(root, name):
     paths = [os.path.join(root, name + end) for end in ("", ".gz")]
-    return next(filter(is_there, paths), None)
+    return next(filter(os.path.exists, paths), None)
 
 
 def _feature_files(root, name):
@@ -322,7 +321,7 @@ def _picture(root, image_id):
 
 def _image_path(root, image_id, lenient=False):
     path = coco_image_path(root, image_id, "val2018")
-    if is_there(path):
+    if os.path.exists(path):
         return path
     try:
         return coco_image_path(root, image_id, "2014")
@@ -398,7 +397,7 @@ def _read_pooled(path):
     problem = "are no `image_ids` and `features`"
     hint = "Give an `.npz` file of both, `(n,)` and `(n, D)`."
     try:
-        arrays = load_arrays(path, ("image_ids", "features"), sealed=False)
+        arrays = load_arrays(path, ("image_ids", "features"))
     except ValueError as error:
         raise malformed(path, "", f"{problem}: {error}", hint) from error
     ids, table = arrays["image_ids"], arrays["features"]

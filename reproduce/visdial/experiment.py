@@ -18,7 +18,6 @@ from reproduce.visdial.rows import ROWS
 from reproduce.visdial.rows import needed
 from reproduce.visdial.rows import train
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
-from tfcap._io import is_there
 from tfcap._io import malformed
 from tfcap._io import read_sealed
 from tfcap.data import DialogBatches
@@ -164,7 +163,7 @@ class DialogExperiment(Study):
     ) -> list[str]:
         """Answers of a row's generator to the test split."""
         path = self.path(row, "answers.json")
-        if decoder is None and is_there(path):
+        if decoder is None and os.path.exists(path):
             end = None if limit is None else limit * self.data.test.rounds
             return read_written(path)[:end]
         generator = self.networks(row)["generator"]
@@ -294,7 +293,7 @@ def keep_inputs(data, directory):
     inputs = Inputs(data.train.vocabulary, data.norm, tuple(image))
     path = os.path.join(str(directory), "inputs.json")
     # All workers write, or all compare.
-    if not from_chief(is_there(path)):
+    if not from_chief(os.path.exists(path)):
         words = list(inputs.vocabulary.words)
         content = {"norm": inputs.norm, "image": list(image), "words": words}
         write_json(path, content)
@@ -317,7 +316,7 @@ def load_inputs(directory) -> Inputs:
     """
     path = os.path.join(str(directory), "inputs.json")
     hint = "Run the experiment's command again: it writes the file anew."
-    if not is_there(path):
+    if not os.path.exists(path):
         raise ValueError(
             "`directory` must be the folder of a visual dialog experiment. "
             f"Received: directory={str(directory)!r}, without inputs.json. "

@@ -17,7 +17,6 @@ from reproduce.visdial.data import challenge_data
 from reproduce.visdial.experiment import load_inputs
 from reproduce.visdial.rows import ROWS
 from tfcap._io import command
-from tfcap._io import is_there
 from tfcap.data import DialogBatches
 from tfcap.data import write_visdial_ranks
 from tfcap.metrics import ordinal_ranks
@@ -102,7 +101,7 @@ def _networks(options):
     hint = f"Move {folder} elsewhere and train the row anew."
     for role in [options.role] if options.role else _SCORES:
         path = os.path.join(folder, f"{role}.keras")
-        if is_there(path):
+        if os.path.exists(path):
             networks[role] = load_network(path, hint=hint)
     if not networks:
         wanted = options.role or " or ".join(_SCORES)

@@ -1,8 +1,9 @@
 """Images that look alike to a retriever."""
 
+import os
+
 import numpy as np
 
-from tfcap._io import is_there
 from tfcap.data import load_neighbors
 from tfcap.data import nearest_neighbors
 from tfcap.data import save_neighbors
@@ -21,7 +22,7 @@ def mined_neighbors(retriever, batches, path, k: int = 5):
         ValueError: If the file is another split's, or has fewer neighbours.
     """
     image_ids = batches.captions.image_ids
-    if from_chief(is_there(path)):
+    if from_chief(os.path.exists(path)):
         rows = load_neighbors(path, image_ids)
         if rows.shape[1] < k:
             raise ValueError(

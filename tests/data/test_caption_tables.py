@@ -124,8 +124,8 @@ def test_images_of_a_list_must_have_captions(published, write):
 @pytest.mark.parametrize(
     "lines, told",
     [
-        ([], "there is nothing"),
-        (["", "  "], "there is nothing"),
+        ([], "damaged .Expecting value"),
+        (["", "  "], "damaged .Expecting value"),
         (["image,caption"], "there is no caption of an image. Give"),
         (["image,caption", A], "line 2 there are not the columns image, capt"),
         (["image,caption", f"{A},"], "line 2 `caption` is empty"),

@@ -1,7 +1,5 @@
 import io
-import os
 import pickle
-import threading
 
 import h5py
 import numpy as np
@@ -29,15 +27,6 @@ def test_features_come_in_the_asked_order_with_repetitions(path, lazy):
     asked = load_features(path, [40, 10, 10], lazy=lazy)
     assert asked.shape == (3, 6, 2) and asked.dtype == np.float16
     np.testing.assert_array_equal(asked[np.arange(3)], VALUES[[3, 1, 1]])
-
-
-def test_a_file_that_cannot_be_opened_is_not_called_damaged(path, monkeypatch):
-    def fail(*_, **__):
-        raise OSError("unable to open file (errno = 24, ...)")
-
-    monkeypatch.setattr(h5py, "File", fail)
-    with pytest.raises(OSError, match=r"Too many open files: '.*vgg.h5'"):
-        load_features(path)
 
 
 def test_without_ids_the_whole_file_is_read_in_its_order(path):
@@ -163,72 +152,6 @@ def test_features_are_in_memory_once_in_whatever_order(path, monkeypatch):
     index = np.array([[3, 0], [2, 3]])
     np.testing.assert_array_equal(lazy[index], VALUES[index])
     assert lazy[np.zeros((0, 2), int)].shape == (0, 2, 6, 2)
-
-
-def break_handles(path):
-    """Lets files that are open at a path fail with EIO when they are read."""
-    if not os.path.exists("/proc/self/mem"):
-        pytest.skip("there is no file that cannot be read")
-    broken = 0
-    for number in os.listdir("/proc/self/fd"):
-        try:
-            same = os.path.samestat(os.stat(path), os.fstat(int(number)))
-        except OSError:
-            continue
-        if same:
-            # The memory of a process has nothing at its beginning.
-            memory = os.open("/proc/self/mem", os.O_RDONLY)
-            os.dup2(memory, int(number))
-            os.close(memory)
-            broken += 1
-    return broken
-
-
-def test_a_file_that_a_disk_forgot_is_opened_again(path, monkeypatch, capsys):
-    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
-    lazy, read = load_features(path, IDS, lazy=True), []
-    for _ in range(2):
-        assert break_handles(path) == 1
-        threads = [
-            threading.Thread(target=lambda: read.append(lazy[np.arange(4)]))
-            for _ in range(2)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert len(read) == 4
-    for values in read:
-        np.testing.assert_array_equal(values, VALUES)
-    said = capsys.readouterr().err
-    assert said.count("vgg.h5: Input/output error. Tried again in") == 2
-
-
-def test_another_file_is_not_read_in_the_place_of_one(path, monkeypatch):
-    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
-    lazy = load_features(path, lazy=True)
-    other = path.with_name("other.h5")
-    with FeatureWriter(other, IDS, (2, 3), 2) as writer:
-        writer.write(np.arange(4), VALUES + 1)
-    break_handles(path)
-    other.replace(path)
-    with pytest.raises(ValueError, match="which another file has taken"):
-        lazy[np.arange(4)]
-
-
-def test_a_feature_file_is_opened_again_where_that_fails(path, monkeypatch):
-    times, opened = [2], h5py.File
-
-    def fail(*arguments, **options):
-        times[0] -= 1
-        if times[0] >= 0:
-            raise OSError("read failed: errno = 116, error message = 'stale'")
-        return opened(*arguments, **options)
-
-    monkeypatch.setattr("h5py.File", fail)
-    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
-    np.testing.assert_array_equal(load_features(path), VALUES)
-    assert times[0] == -1
 
 
 class Counted(io.FileIO):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from tests import testing
-from tfcap.layers import SequenceEncoder
 from tfcap.layers import SoftEmbedding
+from tfcap.layers.sequence_encoder import SequenceEncoder
 
 RNG = np.random.default_rng(0)
 WORDS = RNG.normal(size=(2, 3, 5, 4)).astype("float32")

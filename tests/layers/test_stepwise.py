@@ -6,10 +6,10 @@ import tensorflow as tf
 from tfcap._ops import straight_through
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import SoftEmbedding
-from tfcap.layers._fast.stepwise import StepwiseLookup
-from tfcap.layers._fast.stepwise import decoding_layers
-from tfcap.layers._fast.word_vectors import WordIds
-from tfcap.layers._fast.word_vectors import remember_words
+from tfcap.layers._fast import StepwiseLookup
+from tfcap.layers._fast import WordIds
+from tfcap.layers._fast import decoding_layers
+from tfcap.layers._fast import remember_words
 
 
 def embedding():

@@ -9,8 +9,8 @@ from keras import ops
 
 from tfcap._io import load_arrays
 from tfcap.decoding import Sample
-from tfcap.layers._fast.word_vectors import WordIds
-from tfcap.layers._fast.word_vectors import remember_words
+from tfcap.layers._fast import WordIds
+from tfcap.layers._fast import remember_words
 from tfcap.models import CausalLMSpeaker
 from tfcap.models import WithoutAdapters
 from tfcap.models import load_adapters

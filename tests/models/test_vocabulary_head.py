@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from tfcap._ops import token_log_probs
-from tfcap.layers._fast.scores import masked_word_scores
+from tfcap.layers._fast import masked_word_scores
 from tfcap.models.vocabulary_head import VocabularyHead
 from tfcap.models.vocabulary_head import never_said
 

@@ -16,8 +16,8 @@ from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import WordChannel
-from tfcap.layers._fast.word_vectors import WordIds
-from tfcap.layers._fast.word_vectors import remember_words
+from tfcap.layers._fast import WordIds
+from tfcap.layers._fast import remember_words
 from tfcap.objectives import Episode
 from tfcap.objectives.score_function import equal_rewards
 

@@ -10,6 +10,7 @@ from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_scalar
+from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import initial_value
 
 
@@ -54,6 +55,13 @@ def test_a_variable_stays_one():
     assert initial_value(variable) == 0.5 and initial_value(2.0) == 2.0
     with pytest.raises(ValueError, match=r"`keras.Variable` of shape \(\)"):
         positive(keras.Variable([0.5]), checked_scalar)
+
+
+def test_a_seed_may_be_any_integer_or_none():
+    assert checked_seed(None) is None
+    assert checked_seed(np.int64(-3)) == -3
+    with pytest.raises(ValueError, match="`seed` must be an integer, or None"):
+        checked_seed(0.5)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,13 @@ def checked_integer(
     return int(value)
 
 
+def checked_seed(value):
+    """Checks a seed: an integer, Python's or NumPy's, or `None`."""
+    if value is None:
+        return None
+    return checked_integer(value, "seed", "an integer, or None", -math.inf)
+
+
 def checked_number(value, name: str, expected: str, fits: Callable) -> float:
     """Checks an argument that is a number and stays it.
 

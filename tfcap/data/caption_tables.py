@@ -11,7 +11,6 @@ from collections import Counter
 
 from tfcap._io import malformed
 from tfcap._io import read_lines
-from tfcap._io.text_file import warn_if_cut
 from tfcap.data.caption_split import ImageEntries
 from tfcap.data.entry_problems import FIX
 from tfcap.data.entry_problems import ID
@@ -67,7 +66,6 @@ def read_table(path: str | os.PathLike, content: bytes) -> ImageEntries:
         ValueError: If a row has not the columns of the others.
     """
     lines = read_lines(path, content)
-    warn_if_cut(path, lines)
     first = next((i for i, line in enumerate(lines) if line.strip()), 0)
     separator, names, named = _layout(path, lines[first])
     # Without names, as in Flickr's files, quotation marks are the captions'.

@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 
-from tfcap._io.passing_errors import raise_passing
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import row_finder
 from tfcap.data.entry_problems import is_image_id
@@ -146,7 +145,6 @@ def _rows(entry, axis):
     try:
         values = np.asarray(entry.read())
     except DAMAGE as error:
-        raise_passing(error, entry.where)
         raise ValueError(str(error)) from error
     if values.shape != entry.shape:
         raise ValueError(f"the shape is {values.shape}, not {entry.shape}")

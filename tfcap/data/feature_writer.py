@@ -1,25 +1,14 @@
 """Writing the feature file, resumably."""
 
-import contextlib
 import errno
 import os
 import re
-import zlib
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap._io import is_there
-from tfcap._io import named
-from tfcap._io import partial_path
-from tfcap._io import remove_abandoned
 from tfcap._io import told_if_full
-from tfcap._io import tried_again
-from tfcap._io.durable import rename_new
-from tfcap._io.durable import sync_file
-from tfcap._io.passing_errors import passing_code
-from tfcap._io.whole_file import refuse_folder
-from tfcap._io.whole_file import told_if_closed
+from tfcap._io import whole_path
 from tfcap.data.entry_problems import listed
 from tfcap.data.entry_problems import number_ids
 from tfcap.data.features import CHANGING
@@ -87,7 +76,6 @@ class FeatureWriter:
         preprocessing: str = "",
         counts=None,
     ):
-        refuse_folder(path)
         self.path = str(path)
         self.image_ids = _id_array(image_ids)
         if len(np.unique(self.image_ids)) != len(self.image_ids):
@@ -108,12 +96,10 @@ class FeatureWriter:
         counts = np.asarray([] if counts is None else counts, "<i4")
         self.counts = None if (counts == self.shape[1]).all() else counts
         target = os.path.realpath(path)
-        name = re.escape(os.path.basename(target))
-        remove_abandoned(target, rf"{name}\.\d+\.part")
-        if not is_there(self.path):
+        if not os.path.exists(self.path):
             # Where a link leads, which stays one.
             self.path = target
-            tried_again(self.path, self._lay_out, "Nothing was begun.")
+            self._lay_out()
         file, known = open_features(self.path)
         with file:
             self._check_same(file, known)
@@ -121,8 +107,7 @@ class FeatureWriter:
             self._sums = known["checksums"]
             self._leave_out_damaged(file, self._sums)
         # Not by HDF5, which may change more than what is written.
-        self._file = tried_again(self.path, self._open)
-        self._written = []
+        self._file = open(self.path, "r+b", buffering=0)
 
     @property
     def remaining(self):
@@ -153,23 +138,18 @@ class FeatureWriter:
         self._check_differ(rows, features)
         done = f"{int(self.done.sum())} of {len(self.done)} images are done"
         with told_if_full(self.path, f"{done} and kept"):
-            tried_again(
-                self.path,
-                lambda: self._put_rows(rows, features),
-                f"{done} and kept.",
-            )
+            self._put_rows(rows, features)
         self.done[rows] = True
-        self._written += list(rows)
 
     def close(self):
         """Closes the file, once all that was written is on the disk."""
-        if self._file is None or self._file.closed:
+        if self._file.closed:
             return
         # Until here a power failure may take features back and leave their
         # marks: their checksums tell.
         kept = "What is on the disk is kept"
-        with told_if_full(self.path, kept), named(self.path):
-            tried_again(self.path, self._sync)
+        with told_if_full(self.path, kept):
+            os.fsync(self._file.fileno())
             self._file.close()
 
     def __enter__(self):
@@ -216,60 +196,12 @@ class FeatureWriter:
             )
 
     def _put_rows(self, rows, features):
-        """Writes rows, in a file that is opened again where that failed."""
-        if self._file is None:
-            self._file = self._open()
-        try:
-            for row, values in zip(rows, features):
-                self._put("features", row, values.astype("<f2"))
-            for row, value in zip(rows, self._sums[rows]):
-                self._put("checksums", row, value.astype("<u4"))
-            for row in rows:
-                self._put("done", row, np.True_)
-        except OSError as error:
-            self._let_go(error)
-            raise
-
-    def _sync(self):
-        """Waits until the disk has all; writes it again where that failed."""
-        if self._file is None:
-            self._file = self._open()
-            self._write_back()
-        try:
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            self._let_go(error)
-            raise
-
-    def _write_back(self):
-        """Writes what can still be read to its place again.
-
-        After an error of a sync the next one may be well though bytes are
-        lost; what has been written anew is not.
-        """
-        shape = self.shape[1:]
-        size = 2 * int(np.prod(shape))
-        for row in self._written:
-            self._file.seek(self._offsets["features"][0] + int(row) * size)
-            content = self._file.read(size)
-            whole = zlib.crc32(content) == self._sums[row]
-            if whole:
-                values = np.frombuffer(content, "<f2").reshape(shape)
-                self._put("features", row, values)
-                self._put("checksums", row, self._sums[row].astype("<u4"))
-            self.done[row] = whole
-            self._put("done", row, np.bool_(whole))
-
-    def _open(self):
-        """The file, open to be written to."""
-        return open(self.path, "r+b", buffering=0)
-
-    def _let_go(self, error):
-        """Closes the file if it must be opened again after an error."""
-        if passing_code(error) is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
-            self._file = None
+        for row, values in zip(rows, features):
+            self._put("features", row, values.astype("<f2"))
+        for row, value in zip(rows, self._sums[rows]):
+            self._put("checksums", row, value.astype("<u4"))
+        for row in rows:
+            self._put("done", row, np.True_)
 
     def _put(self, name, row, value):
         """Writes one row of a dataset."""
@@ -280,28 +212,23 @@ class FeatureWriter:
 
     def _lay_out(self):
         """Makes the file under another name, then moves it into place."""
-        begun = str(partial_path(self.path, ".part"))
         count = self.shape[0]
-        try:
-            with told_if_full(self.path, "Nothing was begun"):
-                with told_if_closed(self.path), new_file(begun) as file:
-                    allocate(file, "features", self.shape)
-                    file["image_ids"] = self.image_ids
-                    if self.counts is not None:
-                        file["counts"] = self.counts
-                    file["done"] = np.zeros(count, bool)
-                    file["checksums"] = np.zeros(count, "<u4")
-                    file.attrs.update(self.attributes)
-                    file.attrs["tfcap_features"] = VERSION
-                    changing = dataset_offsets(file, CHANGING)
-                _take_room(begun)
-                write_checksum(begun, changing)
-                sync_file(begun)
-            # One that another process has begun meanwhile is gone on with.
-            rename_new(begun, self.path)
-        finally:
-            if os.path.exists(begun):
-                os.unlink(begun)
+        with (
+            whole_path(self.path) as begun,
+            told_if_full(self.path, "Nothing was begun"),
+        ):
+            with new_file(begun) as file:
+                allocate(file, "features", self.shape)
+                file["image_ids"] = self.image_ids
+                if self.counts is not None:
+                    file["counts"] = self.counts
+                file["done"] = np.zeros(count, bool)
+                file["checksums"] = np.zeros(count, "<u4")
+                file.attrs.update(self.attributes)
+                file.attrs["tfcap_features"] = VERSION
+                changing = dataset_offsets(file, CHANGING)
+            _take_room(begun)
+            write_checksum(begun, changing)
 
     def _leave_out_damaged(self, file, expected):
         """Takes back that images are done whose features are not as written."""

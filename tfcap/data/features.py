@@ -28,9 +28,6 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap._io import check_regular
-from tfcap._io import tried_again
-from tfcap._io.passing_errors import raise_passing
 from tfcap.data.entry_problems import listed
 from tfcap.data.hdf5_file import check_checksum
 from tfcap.data.hdf5_file import check_hdf5
@@ -190,31 +187,9 @@ class _Features:
         """Features of some rows of the file, once they are as written."""
         # Threads that make batches share the file.
         with self._lock:
-            values = tried_again(self.path, lambda: self._read(rows))
+            values = read_rows(self.file, rows)
             self._check(rows, values)
         return values
-
-    def _read(self, rows):
-        if self.file is None:
-            file, about = _opened(self.path)
-            for name in ("image_ids", "checksums"):
-                if not np.array_equal(about[name], self.about[name]):
-                    file.close()
-                    raise ValueError(
-                        "`path` must name one feature file as long as it is "
-                        f"read. Received: path={self.path!r}, which another "
-                        "file has taken the place of. Start again."
-                    )
-            self.file = file
-            self._checked[:] = False
-        try:
-            return read_rows(self.file, rows)
-        except OSError:
-            # What a server forgot, it knows under a new handle alone.
-            with contextlib.suppress(*_DAMAGE):
-                self.file.close()
-            self.file = None
-            raise
 
     def _check(self, rows, values):
         if self.about["checksums"] is None or self._checked[rows].all():
@@ -244,7 +219,7 @@ def open_features(path: str | os.PathLike):
         what its writer may change. The last, and the checksums, are None in a
         file of version 1.
     """
-    file, about = tried_again(path, lambda: _opened(path))
+    file, about = _opened(path)
     if about["offsets"] is None:
         warnings.warn(
             f"{path} is of version 1, without checksums: damage in it does not "
@@ -260,7 +235,6 @@ def _opened(path):
 
     file = None
     try:
-        check_regular(path)
         offsets = check_checksum(path)
         file = h5py.File(path)
         check_hdf5(file, os.path.getsize(path))
@@ -276,7 +250,6 @@ def _opened(path):
         if file is not None:
             with contextlib.suppress(*_DAMAGE):
                 file.close()
-        raise_passing(error, path)
         raise ValueError(
             "`path` must name a feature file. Received: "
             f"path={str(path)!r}, which is not in tfcap's format, or not "

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfcap._io.array_file import array_header
 from tfcap._io.array_file import check_archive
 from tfcap.data.entry_problems import listed
 from tfcap.data.hdf5_file import check_hdf5
@@ -112,7 +111,7 @@ def of_npz(path: str, array: str | None, lists, alone: bool) -> list:
         members = archive.namelist()
         if any(member.endswith("data.pkl") for member in members):
             raise ValueError(PICKLED)
-        check_archive(archive.fp)
+        check_archive(archive)
         about = {}
         for member in members:
             if member.endswith(".npy"):
@@ -141,6 +140,15 @@ def of_npz(path: str, array: str | None, lists, alone: bool) -> list:
     shape = _check_float(path, name, *shapes[name])
     key = os.path.splitext(os.path.basename(path))[0]
     return [ForeignFeatures(key, shape, lambda: read(name, ...), path)]
+
+
+def array_header(file):
+    """Shape and type of a `.npy` file, and whether it is stored by columns."""
+    read = np.lib.format.read_array_header_1_0
+    if np.lib.format.read_magic(file) != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    shape, by_columns, kind = read(file)
+    return shape, kind, by_columns
 
 
 def _rows_of_member(path, member):

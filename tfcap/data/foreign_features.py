@@ -12,9 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfcap._io import check_regular
 from tfcap._io import read_json
-from tfcap._io.passing_errors import raise_passing
 from tfcap.data.entry_problems import listed
 from tfcap.data.foreign_arrays import PICKLED
 from tfcap.data.foreign_arrays import ForeignFeatures
@@ -124,7 +122,6 @@ def _stem(name):
 def _entries(path, array, lists, tell, alone):
     """Features in one file, which alone may be of many images."""
     try:
-        check_regular(path)
         with open(path, "rb") as file:
             head = file.read(4096)
         if head.startswith(b"\x93NUMPY"):
@@ -141,7 +138,6 @@ def _entries(path, array, lists, tell, alone):
     except FileNotFoundError:
         raise
     except DAMAGE as error:
-        raise_passing(error, path)
         if str(error).startswith("`"):
             raise
         raise ValueError(

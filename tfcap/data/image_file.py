@@ -12,15 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfcap._io import is_there
 from tfcap._io import malformed
 from tfcap._io import read_sealed
 from tfcap._io import sealed
 from tfcap._io import whole_file
 from tfcap._io.file_limits import limit
 from tfcap._io.file_limits import raise_limit
-from tfcap._io.json_file import open_once
-from tfcap._io.passing_errors import raise_passing
 
 #: Errors of Pillow at a file that is cut off or damaged, which depend on
 #: where it is; a length in it may be more than there is memory.
@@ -75,7 +72,7 @@ def open_image(path: str | os.PathLike):
     # Beyond twice its own limit, Pillow reads nothing.
     if Image.MAX_IMAGE_PIXELS is not None and _LIMIT in os.environ:
         Image.MAX_IMAGE_PIXELS = max(Image.MAX_IMAGE_PIXELS, limit(_LIMIT))
-    with open_once(path) as file, contextlib.ExitStack() as stack:
+    with open(path, "rb") as file, contextlib.ExitStack() as stack:
         try:
             opened = stack.enter_context(Image.open(file, formats=formats))
             pixels = opened.width * opened.height
@@ -121,9 +118,8 @@ def raise_if_disk(error, path):
     code = getattr(error, "errno", None)
     if code in _OF_ONE_FILE:
         return
-    raise_passing(error, path)
     if code is not None:
-        raise error
+        raise OSError(code, os.strerror(code), str(path)) from error
 
 
 def as_rgb(picture):
@@ -183,7 +179,7 @@ def coco_image_path(root: str | os.PathLike, image_id: int, split: str) -> str:
     if split == "2014":
         for name in ("train2014", "val2014"):
             path = coco_image_path(root, image_id, name)
-            if is_there(path):
+            if os.path.exists(path):
                 return path
         raise FileNotFoundError(
             f"`image_id` must be in train2014 or val2014 of {str(root)!r}. "

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap._io import tried_again
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_file import UNREADABLE
 from tfcap.data.image_file import as_rgb
@@ -171,7 +170,7 @@ def image_files(
             "the folder in which the images lie, perhaps in folders of their "
             "own."
         )
-    names = tried_again(folder, lambda: names_below(folder))
+    names = names_below(folder)
     images = [name for name in names if name.lower().endswith(IMAGE_ENDINGS)]
     if not images:
         raise ValueError(

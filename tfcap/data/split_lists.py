@@ -4,7 +4,6 @@ import dataclasses
 import os
 from collections import Counter
 
-from tfcap._io import is_there
 from tfcap._io import malformed
 from tfcap._io import read_json
 from tfcap._io import read_lines
@@ -70,7 +69,7 @@ def _lists_beside(path, split):
         name: os.path.join(folder, list_name)
         for name, lists in _LISTS.items()
         for list_name in lists
-        if is_there(os.path.join(folder, list_name))
+        if os.path.exists(os.path.join(folder, list_name))
     }
     if not existing:
         raise ValueError(

@@ -9,9 +9,9 @@ from keras import ops
 from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.sample import Sample
-from tfcap.layers._fast.word_vectors import Prefixes
-from tfcap.layers._fast.word_vectors import prefix_words
-from tfcap.layers.inverse_cdf import sample_words
+from tfcap.layers._fast import Prefixes
+from tfcap.layers._fast import prefix_words
+from tfcap.layers.word_channel import sample_words
 
 
 class Endings(NamedTuple):

@@ -22,9 +22,9 @@ from tfcap.decoding.speaker import stepwise_log_probs
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers import WordChannel
-from tfcap.layers._fast.word_vectors import by_sample
-from tfcap.layers._fast.word_vectors import cast_words
-from tfcap.layers._fast.word_vectors import mask_words
+from tfcap.layers._fast import by_sample
+from tfcap.layers._fast import cast_words
+from tfcap.layers._fast import mask_words
 
 
 class Sample(Decoder):

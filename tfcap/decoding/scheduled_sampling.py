@@ -18,7 +18,7 @@ from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.loop import unrolls
 from tfcap.decoding.speaker import step_by_step
 from tfcap.layers import WordChannel
-from tfcap.layers.inverse_cdf import sample_words
+from tfcap.layers.word_channel import sample_words
 
 
 class ScheduledSampling(Decoder):

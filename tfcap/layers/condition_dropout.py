@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap._ops import SeedGenerator
 from tfcap._ops.arguments import checked_number
+from tfcap._ops.arguments import checked_seed
 
 DROPPED = ("zeros", "learned")
 
@@ -36,7 +37,7 @@ class ConditionDropout(keras.layers.Layer):
 
     Example:
 
-    >>> layer = tfcap.layers.ConditionDropout(0.5, seed=3)
+    >>> layer = ConditionDropout(0.5, seed=3)
     >>> features = layer(np.ones((200, 4, 3)), training=True).numpy()
     >>> whole_rows = features.mean(axis=(1, 2))
     >>> sorted({float(value) for value in whole_rows})
@@ -66,7 +67,7 @@ class ConditionDropout(keras.layers.Layer):
                 f"dropped={dropped!r}."
             )
         self.dropped = dropped
-        self.seed = seed
+        self.seed = checked_seed(seed)
         self.seed_generator = SeedGenerator(self.seed)
         self.supports_masking = True
 

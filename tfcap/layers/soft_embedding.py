@@ -6,9 +6,9 @@ import keras
 from keras import ops
 
 from tfcap._ops.arguments import checked_integer
-from tfcap.layers._fast.stepwise import Stepwise
-from tfcap.layers._fast.stepwise import StepwiseLookup
-from tfcap.layers._fast.word_vectors import embed_words
+from tfcap.layers._fast import Stepwise
+from tfcap.layers._fast import StepwiseLookup
+from tfcap.layers._fast import embed_words
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

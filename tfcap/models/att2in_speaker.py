@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops.arguments import checked_integer
-from tfcap.layers._fast.stepwise import StepwiseDense
+from tfcap.layers._fast import StepwiseDense
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.image_memory import ImageMemory
 from tfcap.models.word_by_word import forget_bias

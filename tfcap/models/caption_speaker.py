@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import repeat_samples
-from tfcap.layers import ConditionDropout
+from tfcap.layers.condition_dropout import ConditionDropout
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions
 from tfcap.models.inputs import entry
@@ -50,7 +50,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
             vocabulary. Defaults to `0`.
         condition_dropout: Float in `[0, 1)`, share of the images of a batch
             that are not shown in training, so that decoders may use
-            `guidance`, see `tfcap.layers.ConditionDropout`. Defaults to `0.0`.
+            `guidance`, see `ConditionDropout`. Defaults to `0.0`.
         dropped_condition: String, what is shown instead, after the
             preprocessing and in every position: `"zeros"` or `"learned"`.
             Defaults to `None`, zeros where `condition_dropout` is not 0.

@@ -6,8 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.layers._fast.word_vectors import cast_words
-from tfcap.layers._fast.word_vectors import embed_words
+from tfcap.layers._fast import cast_words
+from tfcap.layers._fast import embed_words
 from tfcap.models.dropout import uses_training
 
 #: Backbones that multiply a word's embedding by the root of its size.

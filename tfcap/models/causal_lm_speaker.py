@@ -9,7 +9,7 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
-from tfcap.layers._fast.scores import masked_word_scores
+from tfcap.layers._fast import masked_word_scores
 from tfcap.models.causal_decoder import CausalDecoder
 from tfcap.models.causal_prompt import embedded_prompts
 from tfcap.models.causal_prompt import prompt_ids

@@ -11,7 +11,7 @@ from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap.layers import SoftEmbedding
 from tfcap.layers import embed_words
-from tfcap.layers._fast.word_vectors import ids_of_words
+from tfcap.layers._fast import ids_of_words
 from tfcap.models.inputs import word_ids
 from tfcap.models.joint_encoder import deserialized
 from tfcap.models.joint_encoder import mean_unit_vectors

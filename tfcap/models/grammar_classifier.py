@@ -8,8 +8,8 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
-from tfcap.layers import SequenceEncoder
 from tfcap.layers import SoftEmbedding
+from tfcap.layers.sequence_encoder import SequenceEncoder
 from tfcap.models.inputs import word_ids
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from tfcap._ops import masked_mean
-from tfcap.layers import QueryAttention
+from tfcap.layers.dialog_encoder import QueryAttention
 
 
 class ImageMemory(keras.layers.Layer):

@@ -153,7 +153,7 @@ def encode_dialog(
     """Encodes questions, histories and images of a batch.
 
     Args:
-        encoder: `tfcap.layers.DialogEncoder`, or a layer that is called alike.
+        encoder: `DialogEncoder`, or a layer that is called alike.
         embedding: Layer that embeds words.
         inputs: Dict of a batch.
         training: Boolean.

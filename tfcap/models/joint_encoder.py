@@ -10,6 +10,7 @@ from tfcap._ops import check_shape
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops.arguments import checked_rate
+from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import mask_for
 from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers import SoftEmbedding
@@ -59,7 +60,7 @@ class JointEncoder(ImageNetwork):
             embeddings_initializer
         )
         self.bos, self.eos, self.pad = bos, eos, pad
-        self.seed = seed
+        self.seed = checked_seed(seed)
         self.memory = deserialized(memory)
         self.seed_generator = SeedGenerator(self.seed)
 

@@ -7,7 +7,7 @@ from keras import ops
 
 from tfcap._ops import masked_mean
 from tfcap._ops.sequences import mean_of_positions
-from tfcap.layers import MaskedGRU
+from tfcap.layers.sequence_encoder import MaskedGRU
 from tfcap.models.inputs import image_features
 from tfcap.models.joint_encoder import JointEncoder
 from tfcap.models.joint_encoder import unit_vectors

@@ -8,7 +8,7 @@ from keras import ops
 from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_rate
-from tfcap.layers._fast.scores import masked_word_scores
+from tfcap.layers._fast import masked_word_scores
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.transformer_block import TransformerBlock
 

@@ -7,8 +7,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcap.layers._fast.stepwise import Stepwise
-from tfcap.layers._fast.stepwise import StepwiseProduct
+from tfcap.layers._fast import Stepwise
+from tfcap.layers._fast import StepwiseProduct
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

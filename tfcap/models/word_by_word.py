@@ -13,8 +13,8 @@ from tfcap._ops import sequence_mask
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.sequences import each_word
 from tfcap.layers import SoftEmbedding
-from tfcap.layers._fast.scores import packed_scores
-from tfcap.layers._fast.stepwise import decoding_layers
+from tfcap.layers._fast import decoding_layers
+from tfcap.layers._fast import packed_scores
 from tfcap.models.dropout import uses_training
 from tfcap.models.vocabulary_head import VocabularyHead
 from tfcap.models.vocabulary_head import never_said

@@ -1,6 +1,33 @@
-"""Vectors that stand for words, and embed as the words do."""
+"""The speed machinery: every module here equals a plain form, only faster.
 
+Nothing outside needs it to be understood: a layer or a model calls it in one
+line, in the place of a plain form that tests compare it with, gradients and
+gradients of gradients included.
+
+`word_vectors`, for `vectors @ table`: the vectors of a word channel are rows
+    of an identity matrix, but for relaxed ones. They carry their `WordIds`, so
+    that an embedding gathers rows and the gradient to its table scatters rows:
+    one product where there were three.
+`stepwise`, for `x @ kernel + bias` and `vectors @ table` at every step of a
+    decode: a weight that T steps read has T gradients, each as large as
+    itself. Within a decode the steps take it for a constant, and its gradient
+    is taken once, from the inputs of all steps.
+`scores`, for `token_log_probs(logits, words) * mask`: given captions are read
+    in that order, too, and the vocabulary head runs once, on the words that
+    count.
+
+`word_vectors` notes the words on the tensor, as Keras notes a mask. Tensors
+that take no attributes (JAX) have them in a table by `id()` that lets go with
+the tensor, as in Keras' own `set_tensor_attr()`: a wrapper type would pass
+neither Keras' layers nor the arithmetic of users. Computed from such vectors,
+a tensor is only a tensor, and is multiplied.
+
+All but `word_vectors` needs TensorFlow; elsewhere the plain form runs.
+"""
+
+import contextlib
 import functools
+import threading
 import weakref
 from typing import Any
 from typing import NamedTuple
@@ -8,6 +35,8 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
+from tfcap._ops import token_log_probs
+from tfcap._ops.sequences import LONGEST_UNROLLED
 from tfcap._ops.sequences import likeliest_words
 
 
@@ -388,3 +417,330 @@ def _jax_lookup():
     embedded.defvjp(forward(embedded), embedded_gradient)
     total.defvjp(forward(total), total_gradient)
     return embedded
+
+
+class Stepwise:
+    """Mixin of layers that are called step by step.
+
+    On TensorFlow, within `decoding()`, a layer has in `shared` what `share()`
+    made for all steps, such as one gradient for a weight that every step
+    reads.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        # Replicas decode side by side, each in a thread of its own.
+        self._decode = threading.local()
+
+    def share(self, rows: Any, steps: int) -> Any:
+        """Makes what all steps share; arguments as of `decoding()`."""
+        raise NotImplementedError
+
+    def stepwise(self, inputs: Any, plain: Any) -> Any:
+        """Returns `plain(inputs)`, in a decode by what its steps share."""
+        shared = self.shared
+        takes = shared is not None and shared.takes(inputs)
+        return shared(inputs) if takes else plain(inputs)
+
+    @property
+    def shared(self) -> Any:
+        """Result of `share()` for the current decode, or `None`.
+
+        A step may be traced into a graph of its own, which outlives the
+        decode: nothing is shared there.
+        """
+        graph, shared = getattr(self._decode, "shared", (None, None))
+        return shared if shared is not None and graph is _graph() else None
+
+    @contextlib.contextmanager
+    def decoding(self, rows: Any, steps: int):
+        """Opens the context of a decode.
+
+        Args:
+            rows: Integer or scalar tensor, rows of every call.
+            steps: Integer, calls at most.
+        """
+        before = getattr(self._decode, "shared", (None, None))
+        if keras.backend.backend() == "tensorflow":
+            self._decode.shared = _graph(), self.share(rows, steps)
+        try:
+            yield self
+        finally:
+            self._decode.shared = before
+
+
+def decoding_layers(
+    network: keras.Model, rows: Any, steps: int
+) -> contextlib.ExitStack:
+    """Opens the context of a decode, in all layers that share steps.
+
+    Args:
+        network: `keras.Model`.
+        rows: Integer or scalar tensor, rows of every step.
+        steps: Integer, steps at most.
+    """
+    contexts = contextlib.ExitStack()
+    for layer in network._flatten_layers():
+        if isinstance(layer, Stepwise):
+            contexts.enter_context(layer.decoding(rows, steps))
+    return contexts
+
+
+def _graph():
+    """The graph that is being traced, or `None` in eager execution."""
+    import tensorflow as tf
+
+    eager = tf.executing_eagerly()
+    return None if eager else tf.compat.v1.get_default_graph()
+
+
+class StepwiseProduct:
+    """`inputs @ kernel + bias` at every step of a decode.
+
+    A kernel that is read at every step has a gradient at every step, each as
+    large as itself, and they are added up: of a vocabulary head, hundreds of
+    megabytes. Here the steps take the kernel for a constant, and each has a
+    copy of the bias of its own. The gradients to the copies are all that the
+    kernel needs:
+
+    ```
+    gradient = concat(inputs of all steps)^T @ concat(upstream of all steps)
+    ```
+
+    Gradients of these gradients reach the kernel from every step, as those of
+    plain products do.
+
+    Args:
+        kernel: Float tensor of shape `(D, U)`.
+        bias: Float tensor of shape `(U,)`; the result has its dtype.
+        rows: Integer or scalar tensor, rows of a step.
+        steps: Integer, how often it is called at most.
+    """
+
+    def __init__(self, kernel: Any, bias: Any, rows: Any, steps: int):
+        import tensorflow as tf
+
+        self.kernel = kernel
+        self.rows = tf.get_static_value(rows)
+        self.steps = steps
+        self.inputs = []
+        # Made by the first step: a SavedModel traces every gradient of a graph.
+        self.biases = self._copies(bias, rows)
+
+    def takes(self, inputs):
+        """Check whether a tensor has a step's shape, and a step is left."""
+        left = len(self.inputs) < self.steps
+        return left and inputs.shape.is_compatible_with((self.rows, None))
+
+    def __call__(self, inputs):
+        """Computes the next step: `(n, D)` to `(n, U)`."""
+        import tensorflow as tf
+
+        bias = next(self.biases)
+        self.inputs.append(inputs)
+
+        @tf.custom_gradient
+        def product(inputs, kernel):
+            def gradient(upstream):
+                # To the kernel: by the copies of the bias.
+                return self.gradient_of_inputs(upstream, kernel), None
+
+            return self.multiply(inputs, kernel), gradient
+
+        return tf.cast(product(inputs, self.kernel), bias.dtype) + bias
+
+    def multiply(self, inputs, kernel):
+        """Multiplies the inputs of a step with the kernel."""
+        import tensorflow as tf
+
+        return tf.matmul(inputs, kernel)
+
+    def gradient_of_inputs(self, upstream, kernel):
+        """Gradient `(n, D)` to the inputs of a step."""
+        import tensorflow as tf
+
+        return tf.matmul(upstream, kernel, transpose_b=True)
+
+    def gradients_of_weights(self, upstream):
+        """Gradients to kernel and bias, of the gradients to all steps."""
+        import tensorflow as tf
+
+        inputs = tf.concat(self.inputs, axis=0)
+        upstream = tf.concat(upstream, axis=0)
+        kernel = tf.matmul(
+            inputs, tf.cast(upstream, inputs.dtype), transpose_a=True
+        )
+        return kernel, tf.reduce_sum(upstream, axis=0)
+
+    def _copies(self, bias, rows):
+        """Copies the bias for every step, of shape `(rows, U)`."""
+        import tensorflow as tf
+
+        @tf.custom_gradient
+        def copies(kernel, bias):
+            every = tf.broadcast_to(bias, (rows, bias.shape[-1]))
+
+            def gradient(*upstream):
+                return self.gradients_of_weights(upstream[: len(self.inputs)])
+
+            return [tf.identity(every) for _ in range(self.steps)], gradient
+
+        yield from copies(self.kernel, bias)
+
+
+class StepwiseLookup(StepwiseProduct):
+    """`embed_words()` at every step of a decode, without a bias.
+
+    Args:
+        table: Float tensor or variable of shape `(V, D)`.
+        rows: Integer or scalar tensor, rows of a step.
+        steps: Integer, how often it is called at most.
+    """
+
+    def __init__(self, table: Any, rows: Any, steps: int):
+        import tensorflow as tf
+
+        table = as_tensor(table)
+        zeros = tf.zeros((table.shape[-1],), table.dtype)
+        super().__init__(table, zeros, rows, steps)
+
+    def takes(self, inputs):
+        """Check whether vectors are those of a step, of known words."""
+        return super().takes(inputs) and known_words(inputs) is not None
+
+    def multiply(self, inputs, kernel):
+        return look_up(known_words(self.inputs[-1]), kernel)
+
+    def gradient_of_inputs(self, upstream, kernel):
+        return vectors_gradient(upstream, kernel)
+
+    def gradients_of_weights(self, upstream):
+        words = [known_words(vectors) for vectors in self.inputs]
+        size = self.kernel.shape[0]
+        return table_gradient(self.inputs, words, upstream, size), None
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class StepwiseDense(Stepwise, keras.layers.Dense):
+    """`keras.layers.Dense`, called once a step.
+
+    Weights, arguments, results and gradients are those of
+    `keras.layers.Dense`; only how the kernel gets its gradient differs, in a
+    decode.
+    """
+
+    def share(self, rows, steps):
+        kernel = ops.cast(self.kernel, self.compute_dtype)
+        if self.bias is None:
+            bias = ops.zeros((self.units,), self.compute_dtype)
+        else:
+            bias = ops.cast(self.bias, self.compute_dtype)
+        return StepwiseProduct(kernel, bias, rows, steps)
+
+    def call(self, inputs, training=None):
+        product = self.shared
+        if product is None or not product.takes(inputs):
+            return super().call(inputs, training=training)
+        return self.activation(product(inputs))
+
+
+def packed_scores(
+    speaker: Any, state: Any, tokens: Any, mask: Any, training: bool
+) -> Any:
+    """Log probabilities of given words, computed for these words alone.
+
+    Captions are sorted by length, and step `t` runs on those that have a
+    `t`-th word; the inputs' projections, and the vocabulary head, run once on
+    all words. Elsewhere than on TensorFlow, and where `T` is long or not known
+    while the graph is traced, the plain form
+
+    ```
+    token_log_probs(compute_logits(run_rnn(words before)), words) * mask
+    ```
+
+    Arguments and result are those of `WordByWord.score()`.
+    """
+    length, unroll = mask.shape[1], speaker.unroll
+    if unroll is None or length is None:
+        unroll = length is not None and length <= LONGEST_UNROLLED
+    if keras.backend.backend() != "tensorflow" or not unroll:
+        hidden = speaker.teacher_forced(state, tokens, training)
+
+        def compute_logits(hidden):
+            return speaker.compute_logits(hidden, training)
+
+        return masked_word_scores(compute_logits, hidden, tokens, mask)
+    import tensorflow as tf
+
+    index, order, alive = _plan(tf.cast(mask, tf.bool))
+    start = tf.fill(tf.shape(tokens[:, :1]), speaker.bos)
+    before = tf.concat([start, tokens[:, :-1]], axis=1)
+    words = speaker.embed(tf.gather_nd(before, index), training)
+    words = tf.split(speaker.project_inputs(words), alive, num=length)
+    state = keras.tree.map_structure(lambda x: tf.gather(x, order), state)
+    outputs = []
+    for t, word in enumerate(words):
+        state = _first_rows(state, alive[t])
+        output, state = speaker.cell_step(word, state, training=training)
+        outputs.append(output)
+    logits = speaker.compute_logits(tf.concat(outputs, axis=0), training)
+    scores = token_log_probs(logits, tf.gather_nd(tokens, index))
+    scores = _scatter(scores, index, tokens)
+    return tf.where(mask > 0, scores, 0.0)
+
+
+def masked_word_scores(
+    compute_logits: Any, hidden: Any, tokens: Any, mask: Any
+) -> Any:
+    """Log probabilities of given words, computed for unmasked words alone.
+
+    On backends without dynamic shapes every word is scored.
+
+    Args:
+        compute_logits: Callable from `(m, D)` to logits `(m, V)`.
+        hidden: Float tensor of shape `(n, T, D)`.
+        tokens: Integer tensor of shape `(n, T)`.
+        mask: Tensor of shape `(n, T)`, nonzero where a word counts.
+    """
+    if keras.backend.backend() != "tensorflow":
+        scores = token_log_probs(compute_logits(hidden), tokens)
+        return ops.where(ops.cast(mask, "bool"), scores, 0.0)
+    import tensorflow as tf
+
+    index = tf.where(tf.cast(mask, tf.bool))
+    logits = compute_logits(tf.gather_nd(hidden, index))
+    scores = token_log_probs(logits, tf.gather_nd(tokens, index))
+    return _scatter(scores, index, tokens)
+
+
+def _scatter(scores, index, tokens):
+    """Puts the scores of words `(m,)` in a tensor `(n, T)` of zeros."""
+    import tensorflow as tf
+
+    shape = tf.shape(tokens, out_type=index.dtype)
+    return tf.ensure_shape(tf.scatter_nd(index, scores, shape), tokens.shape)
+
+
+def _plan(mask):
+    """Row and step of every word, by step, then by length; rows; counts."""
+    import tensorflow as tf
+
+    steps = tf.range(mask.shape[1])
+    # Up to the last word that counts, whatever lies before it.
+    length = tf.reduce_max(tf.where(mask, steps + 1, 0), axis=1)
+    order = tf.argsort(length, direction="DESCENDING", stable=True)
+    valid = steps[:, None] < tf.gather(length, order)[None]  # (T, n)
+    step, rank = tf.unstack(tf.where(valid), axis=1)
+    rows = tf.gather(tf.cast(order, tf.int64), rank)
+    alive = tf.reduce_sum(tf.cast(valid, tf.int32), axis=1)
+    return tf.stack([rows, step], axis=1), order, alive
+
+
+def _first_rows(state, count):
+    import tensorflow as tf
+
+    # A split at the first axis shares its memory; a slice may copy.
+    def first(x):
+        return tf.split(x, [count, tf.shape(x)[0] - count])[0]
+
+    return keras.tree.map_structure(first, state)
