@@ -84,7 +84,7 @@ def objectives(options, reward, state_units):
         return 0.75 * sll(drawn) + 0.5 * (samples - 1) / samples * far
 
     def reinforced(decoder, units, credit=None):
-        expected = LearnedBaseline(decoder, state_units, units)
+        expected = LearnedBaseline(state_units, units)
         return ScoreFunction(reward, decoder, expected, credit=credit)
 
     def alone():

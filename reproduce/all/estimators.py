@@ -4,7 +4,7 @@ from tfcap.decoding import Sample
 from tfcap.decoding import SumAndSample
 from tfcap.layers import Categorical
 from tfcap.objectives import RELAX
-from tfcap.objectives import ExpectedRewardBaseline
+from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.training import JointTraining
 from tfcap.training import Learner
@@ -76,6 +76,6 @@ def sum_and_sample(
         `tfcap.training.JointTraining`.
     """
     decoder = SumAndSample(num_samples - 1, 1, max_length, suppress, seed)
-    objective = ScoreFunction(reward, decoder, ExpectedRewardBaseline(decoder))
+    objective = ScoreFunction(reward, decoder, LeaveOneOutBaseline())
     learner = Learner(speaker, objective, global_clipnorm)
     return JointTraining(speaker, {"speaker": learner})

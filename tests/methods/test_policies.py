@@ -9,7 +9,7 @@ from tests import tiny
 from tfcap import methods
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
-from tfcap.objectives import KLDivergence
+from tfcap.objectives.proximal import KLDivergence
 from tfcap.rewards import LengthPenalty
 from tfcap.rewards import Reward
 

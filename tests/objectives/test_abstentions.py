@@ -85,14 +85,14 @@ class Parts:
 
 def learned(p, credit=False):
     samples = p.samples(keep_states=True)
-    critic = objectives.LearnedBaseline(samples, tiny.MemorySpeaker.units)
+    critic = objectives.LearnedBaseline(tiny.MemorySpeaker.units)
     credit = objectives.GAE(critic, 0.9) if credit else None
     return ScoreFunction(p.reward, samples, critic, credit=credit)
 
 
 def summed(p, samples):
     decoder = p.sum(width=3, num_samples=samples, max_length=3, seed=0)
-    baseline = objectives.ExpectedRewardBaseline(decoder)
+    baseline = objectives.LeaveOneOutBaseline()
     return ScoreFunction(p.reward, decoder, baseline)
 
 
@@ -155,7 +155,7 @@ CASES = {
     "sum and one": lambda p: summed(p, 1),
     **{
         f"{kind} of {pairs}": lambda p, kind=kind, pairs=pairs: (
-            objectives.PreferenceLoss(
+            objectives.ranking.PreferenceLoss(
                 *(p.reward, p.samples()),
                 None if kind == "simpo" else tiny.MemorySpeaker(5),
                 loss=kind,
@@ -169,7 +169,7 @@ CASES = {
         kind: lambda p, kind=kind: objectives.StructureLoss(
             p.reward, p.samples(), loss=kind
         )
-        for kind in objectives.structure_loss.LOSSES
+        for kind in objectives.ranking.STRUCTURES
     },
 }
 
@@ -396,14 +396,3 @@ def test_continuations_that_are_not_judged_are_left_out():
     found = credit(np.array([[7.0]]), Continued(), rewarded(reward), sample)
     # The second prefix has the value of the next.
     np.testing.assert_allclose(found, [[[1.0, 4.0, 4.0, 7.0]]])
-
-
-def test_rows_of_which_nothing_is_judged_are_told():
-    reward = rewarded(
-        lambda completions: [None] * len(completions), name="mute"
-    )
-    objective = ScoreFunction(reward, Sample(Rows(), 4, max_length=4))
-    episode = Episode(tiny.TableSpeaker(2), BATCH)
-    with pytest.warns(UserWarning, match="'mute' abstains from all captions"):
-        loss, logs = objective.loss(episode)
-    assert float(loss) == 0.0 and np.isfinite(float(logs["mute"]))

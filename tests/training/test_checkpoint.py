@@ -19,9 +19,9 @@ from tfcap.decoding import ScheduledSampling
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.models import ShowTellSpeaker
 from tfcap.objectives import Pathwise
-from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
-from tfcap.objectives import rank_with_fakes
+from tfcap.objectives.discriminator_loss import rank_with_fakes
+from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.rewards import DialogScore
 from tfcap.training import ExponentialTemperature
 from tfcap.training import JointTraining

@@ -14,8 +14,8 @@ from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import Episode
 from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
-from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import DialogScore
 from tfcap.training import JointTraining

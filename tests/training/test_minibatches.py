@@ -14,14 +14,14 @@ from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import DecoderBaseline
-from tfcap.objectives import KLDivergence
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import Pathwise
-from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.proximal import KLDivergence
+from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import KLPenalty
 from tfcap.rewards import Reward
@@ -165,7 +165,7 @@ def test_terms_that_parts_do_not_compute_again_are_refused():
 
 def test_several_learners_are_refused():
     speaker, drawn = tiny.TableSpeaker(), samples(keep_states=True)
-    baseline = LearnedBaseline(drawn, 1)
+    baseline = LearnedBaseline(1)
     term = ScoreFunction(ConstantReward(), drawn, baseline)
     learners = {
         "speaker": Learner(speaker, term),

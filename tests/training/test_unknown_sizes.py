@@ -261,7 +261,7 @@ def in_samples(reward):
         score(reward, samples, objectives.LeaveOneOutBaseline())
         + score(rewards.Standardized(reward), samples)
         + objectives.StructureLoss(reward, samples)
-        + objectives.PreferenceLoss(reward, samples, loss="simpo")
+        + objectives.ranking.PreferenceLoss(reward, samples, loss="simpo")
     )
 
 
@@ -324,7 +324,7 @@ def test_critics_of_states_of_an_unknown_size():
         decoder = decoding.Sample(
             layers.Categorical(seed=1), 2, max_length=3, keep_states=True
         )
-        critic = objectives.LearnedBaseline(decoder, **units)
+        critic = objectives.LearnedBaseline(**units)
         reward = rewards.Retrieval(listener)
         objective = objectives.ScoreFunction(
             reward, decoder, critic, credit=objectives.GAE(critic)

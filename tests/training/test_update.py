@@ -9,8 +9,8 @@ from tests.training.test_joint_training import DATA
 from tests.training.test_joint_training import judged_by
 from tfcap.decoding import GroundTruth
 from tfcap.objectives import ScoreFunction
-from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
 from tfcap.rewards import TextReward

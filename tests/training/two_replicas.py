@@ -17,9 +17,9 @@ from tfcap.layers import WordChannel
 from tfcap.losses import NPairLoss
 from tfcap.models import RetrievalListener
 from tfcap.objectives import Pathwise
-from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
-from tfcap.objectives import rank_with_fakes
+from tfcap.objectives.discriminator_loss import rank_with_fakes
+from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.rewards import DialogScore
 from tfcap.rewards import Retrieval
 from tfcap.training import ClippedAdam

@@ -5,8 +5,8 @@ from typing import Any
 from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import anchored
-from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.training import JointTraining
 from tfcap.training import Learner
 

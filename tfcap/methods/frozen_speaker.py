@@ -5,7 +5,7 @@ from typing import Any
 from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import frozen
-from tfcap.objectives import ListenerLoss
+from tfcap.objectives.score_function import ListenerLoss
 from tfcap.rewards import Retrieval
 from tfcap.training import JointTraining
 from tfcap.training import Learner

@@ -9,10 +9,10 @@ from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import clipped_updates
 from tfcap.methods.parts import with_own_clip
 from tfcap.objectives import ClippedRatio
-from tfcap.objectives import KLDivergence
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.proximal import KLDivergence
 from tfcap.rewards import Standardized
 from tfcap.rewards import WeightedSum
 from tfcap.rewards import as_reward

@@ -17,9 +17,9 @@ from tfcap.decoding.loop import read_again
 from tfcap.layers import Categorical
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
-from tfcap.objectives import KLDivergence
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives.episode import scored_by
+from tfcap.objectives.proximal import KLDivergence
 from tfcap.training.update import Computed
 from tfcap.training.update import weight_penalty
 

@@ -74,7 +74,7 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
                 f"`{name}` must be None: the objective is what is trained "
                 f"for, and logs its rewards. Received: {name}="
                 f"{options[name]!r}. Make it a term of the objective, such "
-                "as `tfcap.objectives.SupervisedLoss`, or a callback."
+                "as an estimator of your own, or a callback."
             )
     replicas = model.distribute_strategy.num_replicas_in_sync
     steps = options.get("steps_per_execution", 1)
