@@ -649,11 +649,9 @@ def test_what_is_not_converted_is_told_the_command_and_kept(layout, tmp_path):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ([], "`IMAGES` must be given.*--from FEATURES"),
-        (["a"], "`--backbone` must be given"),
-        (["a", "--from", "b"], "`images` must be left out with --from"),
-        (["a", "--backbone", "b", "--ids", "c"], "`ids` must be left out wi"),
-        (["--from", "a", "--size", "9"], "`size` must be left out with --fro"),
+        ([], "name either IMAGES or --from FEATURES"),
+        (["a"], "--backbone must be given"),
+        (["a", "--from", "b"], "name either IMAGES or --from FEATURES"),
         (["--from", "a", "--split", "b"], "`--split` must come with --capt"),
     ],
 )
@@ -661,5 +659,8 @@ def test_options_of_the_other_use_are_refused(
     arguments, message, tmp_path, capsys
 ):
     arguments = [*arguments, "-o", str(tmp_path / "features.npy")]
-    assert extract.main(arguments) == 2
+    try:
+        assert extract.main(arguments) == 2
+    except SystemExit as error:
+        assert error.code == 2
     assert re.search(message, capsys.readouterr().err)
