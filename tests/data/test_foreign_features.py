@@ -19,11 +19,11 @@ from tfcap.data import CaptionSplit
 from tfcap.data import EncodedCaptions
 from tfcap.data import StandardizedFeatures
 from tfcap.data import build_vocabulary
-from tfcap.data import convert_features
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import pool_positions
 from tfcap.data.features import FeatureWriter
+from tfcap.data.foreign_features import convert_features
 
 IDS = [9, 25, 300]
 NAMES = [f"COCO_val2014_{i:012d}" for i in IDS]

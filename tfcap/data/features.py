@@ -279,16 +279,14 @@ class FeatureWriter:
         }
         self._crc32 = np.zeros(self.shape[0], np.uint32)
         self._file = self._progress = None
-        if not resume:
+        whole = resume and os.path.exists(self.path)
+        self.done = np.full(self.shape[0], whole)
+        if whole or not resume:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(f"{self.path}.progress")
-        if resume and os.path.exists(self.path):
+        if whole:
             self._check_same(read_feature_file(self.path)[1])
-            self.done = np.ones(self.shape[0], bool)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{self.path}.progress")
         else:
-            self.done = np.zeros(self.shape[0], bool)
             self._begin()
 
     @property

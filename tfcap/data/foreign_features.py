@@ -119,11 +119,12 @@ def convert_features(
     Example:
 
     >>> import os, tempfile
+    >>> from tfcap.data.foreign_features import convert_features
     >>> folder = tempfile.mkdtemp()
     >>> path = os.path.join(folder, "features.npz")
     >>> np.savez(path, image_id=[7, 9], features=np.eye(2, 4)[:, None])
     >>> out = os.path.join(folder, "features.npy")
-    >>> tfcap.data.convert_features(path, out, progress=False)
+    >>> convert_features(path, out, progress=False)
     >>> tfcap.data.load_features(out, [9]).tolist()
     [[[0.0, 1.0, 0.0, 0.0]]]
 
