@@ -305,33 +305,13 @@ def _predictor(model, layer, output=None):
 
 
 def _efficientnet_lite0_backbone(weights, layer, input_size):
-    """EfficientNet-Lite0 (Tan and Le, 2019) up to its classifier.
-
-    It has no squeeze-and-excitation, and ReLU6. Its layers are `head`, with a
-    grid `(B, ceil(height / 32), ceil(width / 32), 1280)`, and `block_0` to
-    `block_15`, the outputs of the blocks.
-    """
-    import keras
-
+    """EfficientNet-Lite0 up to its classifier, with layers by their names."""
     if weights not in (None, "imagenet"):
         raise ValueError(
             "`weights` must be 'imagenet', or None for random ones. Received: "
             f"weights={weights!r}."
         )
-    sources = {}
-    images = keras.Input((*input_size, 3))
-    # (x - 127) / 128, as the published weights were trained.
-    x = keras.layers.Rescaling(1 / 128, -127 / 128)(images)
-    x = _convolve(x, sources, "_conv_stem", "_bn0", 32, 3, 2)
-    number, channels = 0, 32
-    for expansion, width, blocks, stride, size in _STAGES:
-        for index in range(blocks):
-            step = 1 if index else stride
-            shape = (number, channels, expansion, width, step, size)
-            x = _block(x, sources, *shape)
-            number, channels = number + 1, width
-    x = _convolve(x, sources, "_conv_head", "_bn1", 1280, 1, name="head")
-    model = keras.Model(images, x, name="efficientnet_lite0")
+    model, sources = _efficientnet_lite0(input_size)
     if weights == "imagenet":
         _assign(sources, published_weights())
     return Backbone(
@@ -343,65 +323,63 @@ def _efficientnet_lite0_backbone(weights, layer, input_size):
     )
 
 
-def _block(x, sources, number, channels, expansion, width, stride, size):
-    """An inverted residual block (Sandler et al. 2018)."""
+def _efficientnet_lite0(input_size):
+    """EfficientNet (Tan and Le, 2019) without squeeze-and-excitation, ReLU6.
+
+    Its layers are `head`, with a grid `(B, ceil(height / 32), ceil(width / 32),
+    1280)`, and `block_0` to `block_15`, the outputs of the inverted residual
+    blocks (Sandler et al. 2018).
+
+    Returns:
+        `keras.Model`, and a dict of its layers by the names of their weights.
+    """
     import keras
 
-    name, before = f"_blocks.{number}.", x
-    if expansion > 1:
-        inner = channels * expansion
-        x = _convolve(x, sources, f"{name}_expand_conv", f"{name}_bn0", inner)
-    # Keras counts the other channels as inputs of each, too.
-    normal = keras.initializers.RandomNormal(stddev=2**0.5 / size)
-    layer = keras.layers.DepthwiseConv2D(
-        *(size, stride, "same"),
-        use_bias=False,
-        depthwise_initializer=normal,
-    )
-    sources[f"{name}_depthwise_conv"] = layer
-    x = _normalize(layer(x), sources, f"{name}_bn1")
-    linear = stride > 1 or channels != width
-    x = _convolve(
-        *(x, sources, f"{name}_project_conv", f"{name}_bn2", width),
-        activation=False,
-        name=f"block_{number}" if linear else None,
-    )
-    return (
-        x if linear else keras.layers.Add(name=f"block_{number}")([before, x])
-    )
+    layers, sources, number = keras.layers, {}, 0
 
+    def normalized(x, source, layer, norm, relu=True, name=None):
+        sources[source] = layer
+        sources[norm] = layers.BatchNormalization(
+            epsilon=1e-3, name=None if relu else name
+        )
+        x = sources[norm](layer(x))
+        return layers.ReLU(6.0, name=name)(x) if relu else x
 
-def _convolve(
-    x,
-    sources,
-    source,
-    norm,
-    width,
-    size=1,
-    stride=1,
-    activation=True,
-    name=None,
-):
-    import keras
+    def convolution(width, size=1, stride=1):
+        # Random ones of Keras' own leave nothing of an image after 16 blocks.
+        options = {"use_bias": False, "kernel_initializer": "he_normal"}
+        return layers.Conv2D(width, size, stride, "same", **options)
 
-    # Random ones of Keras' own leave nothing of an image after 16 blocks.
-    layer = keras.layers.Conv2D(
-        *(width, size, stride, "same"),
-        use_bias=False,
-        kernel_initializer="he_normal",
-    )
-    sources[source] = layer
-    return _normalize(layer(x), sources, norm, activation, name)
+    def depthwise(size, stride):
+        # Keras counts the other channels as inputs of each, too.
+        normal = keras.initializers.RandomNormal(stddev=2**0.5 / size)
+        options = {"use_bias": False, "depthwise_initializer": normal}
+        return layers.DepthwiseConv2D(size, stride, "same", **options)
 
-
-def _normalize(x, sources, source, activation=True, name=None):
-    import keras
-
-    sources[source] = keras.layers.BatchNormalization(
-        epsilon=1e-3, name=None if activation else name
-    )
-    x = sources[source](x)
-    return keras.layers.ReLU(6.0, name=name)(x) if activation else x
+    images = keras.Input((*input_size, 3))
+    # (x - 127) / 128, as the published weights were trained.
+    x = layers.Rescaling(1 / 128, -127 / 128)(images)
+    x = normalized(x, "_conv_stem", convolution(32, 3, 2), "_bn0")
+    for expansion, width, blocks, first_stride, size in _STAGES:
+        for stride in [first_stride] + [1] * (blocks - 1):
+            before, block = x, f"_blocks.{number}."
+            channels, name = x.shape[-1], f"block_{number}"
+            if expansion > 1:
+                layer = convolution(channels * expansion)
+                x = normalized(x, f"{block}_expand_conv", layer, f"{block}_bn0")
+            layer = depthwise(size, stride)
+            x = normalized(x, f"{block}_depthwise_conv", layer, f"{block}_bn1")
+            residual = stride == 1 and channels == width
+            x = normalized(
+                *(x, f"{block}_project_conv", convolution(width)),
+                *(f"{block}_bn2", False, None if residual else name),
+            )
+            if residual:
+                x = layers.Add(name=name)([before, x])
+            number += 1
+    head = convolution(1280)
+    x = normalized(x, "_conv_head", head, "_bn1", name="head")
+    return keras.Model(images, x, name="efficientnet_lite0"), sources
 
 
 def _assign(layers, weights):
