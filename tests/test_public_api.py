@@ -37,12 +37,12 @@ SERIALIZABLE = (
 #: Meant to be derived from.
 BASES = {
     "CaptionSpeaker",
-    "MaskedLoss",
+    "DialogEncoder",
     "RankingMetric",
     "WordChannel",
 }
 #: Train networks and are not saved themselves.
-SCAFFOLDING = {"JointTraining", "ObjectiveModel"}
+SCAFFOLDING = {"JointTraining"}
 
 
 def serializable():

@@ -20,7 +20,6 @@ from tests.training import test_checkpoint
 from tfcap.objectives import TeacherForcing
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training import ObjectiveModel
 from tfcap.training import Resume
 from tfcap.training.checkpoint import RunCheckpoint
 
@@ -400,7 +399,7 @@ def of_a_game(optimizer):
 
 
 def of_an_objective(optimizer):
-    model = ObjectiveModel(TeacherForcing(), tiny.TableSpeaker())
+    model = JointTraining(tiny.TableSpeaker(), TeacherForcing())
     model.compile(optimizer, run_eagerly=True)
     return model
 

@@ -1,4 +1,4 @@
-"""Training: the two models with a train step, callbacks, checkpoints."""
+"""Training: the model with a train step, callbacks, checkpoints."""
 
 from tfcap.training.clipped_adam import ClippedAdam
 from tfcap.training.dataset_inputs import generate
@@ -12,7 +12,6 @@ from tfcap.training.joint_training import Learner
 from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network
-from tfcap.training.objective_model import ObjectiveModel
 from tfcap.training.ranking import candidate_scores
 from tfcap.training.ranking import rank_candidates
 from tfcap.training.resume import Resume
