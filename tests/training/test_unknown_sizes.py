@@ -407,9 +407,6 @@ PAIRS = {
     "ref_clip_score": lambda _, x: metrics.ref_clip_score(
         x[:, 0], x[:, 1], x[:, 1:]
     ),
-    "ref_pac_score": lambda _, x: metrics.ref_pac_score(
-        x[:, 0], x[:, 1], x[:, 1:]
-    ),
 }
 
 

@@ -44,7 +44,8 @@ class EvaluationCallback(keras.callbacks.Callback):
         evaluate: Callable without arguments that returns a dict of numbers,
             or a report with a `result()` that does, such as a
             `tfcap.training.SpeakerReport`, a `tfcap.metrics.RankingReport` or
-            a `tfcap.metrics.RetrievalReport`. All workers call it.
+            what `tfcap.metrics.evaluate_retrieval()` returns. All workers
+            call it.
         every: Integer, epochs between evaluations. Defaults to `1`.
         prefix: String before the names of scores. Defaults to `"val_"`.
         writer: `tensorboard_plugin_tfcap.summary.TradeoffWriter`, for the
