@@ -30,13 +30,13 @@ from tfcap.layers import WordChannel
 from tfcap.objectives import RELAX
 from tfcap.objectives import Episode
 from tfcap.objectives import ExpectedEnding
-from tfcap.objectives import KLDivergence
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import Pathwise
-from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import StructureLoss
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.proximal import KLDivergence
+from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.rewards import Reward
 from tfcap.rewards import Surprisal
 from tfcap.rewards import as_reward

@@ -13,7 +13,6 @@ from tfcap.objectives import GAE
 from tfcap.objectives import RELAX
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import ExpectedEnding
-from tfcap.objectives import ExpectedRewardBaseline
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import MonteCarlo
@@ -286,19 +285,19 @@ def _(s):
 
 @estimator(
     *("sum and sample", SCORE),
-    "`SumAndSample(1, S - 1)`, `ExpectedRewardBaseline`",
+    "`SumAndSample(1, S - 1)`, `LeaveOneOutBaseline`",
     least=2,
 )
 def _(s):
     decoder = SumAndSample(1, s.samples - 1, s.length, seed=s.seed)
-    baseline = ExpectedRewardBaseline(decoder)
+    baseline = LeaveOneOutBaseline()
     return ScoreFunction(Heard(), decoder, baseline)
 
 
 @estimator("REINFORCE, learned baseline", SCORE, "`LearnedBaseline`")
 def _(s):
     decoder = s.sampled(keep_states=True)
-    baseline = LearnedBaseline(decoder, s.state_units)
+    baseline = LearnedBaseline(s.state_units)
     return ScoreFunction(Heard(), decoder, baseline)
 
 
@@ -308,9 +307,8 @@ def _(s):
 )
 def _(s):
     decoder = s.sampled(keep_states=True)
-    critic = LearnedBaseline(decoder, s.state_units)
-    credit = GAE(critic, s.gae)
-    return ScoreFunction(Heard(), decoder, critic, credit=credit)
+    critic = LearnedBaseline(s.state_units)
+    return ScoreFunction(Heard(), decoder, credit=GAE(critic, s.gae))
 
 
 @estimator("RELAX", SCORE, "`RELAX`", HEAT)

@@ -194,13 +194,13 @@ CASES = {
     "through_words": lambda r: objectives.Pathwise(
         rewards.Retrieval(r), sampled(2)
     ),
-    "listening": lambda r: objectives.ListenerLoss(
+    "listening": lambda r: objectives.score_function.ListenerLoss(
         rewards.Retrieval(r, negatives=0.5), GroundTruth()
     ),
     "contrastive": lambda r: objectives.Pathwise(
         contrastive(r, GroundTruth()), sampled()
     ),
-    "human_contrastive": lambda r: objectives.ListenerLoss(
+    "human_contrastive": lambda r: objectives.score_function.ListenerLoss(
         contrastive(r, GroundTruth()), GroundTruth()
     ),
     "discriminator_loss": lambda r: objectives.DiscriminatorLoss(r, sampled()),

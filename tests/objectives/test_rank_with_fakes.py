@@ -7,7 +7,7 @@ from tests.tiny import TableSpeaker
 from tfcap.decoding import GroundTruth
 from tfcap.losses.masked_loss import n_pair_loss
 from tfcap.objectives import Episode
-from tfcap.objectives import rank_with_fakes
+from tfcap.objectives.discriminator_loss import rank_with_fakes
 
 ANCHOR = np.random.default_rng(0).normal(size=(2, 3)).astype("float32")
 TABLE = np.random.default_rng(1).normal(size=(10, 3)).astype("float32")

@@ -21,7 +21,7 @@ class ImageStandardization(keras.layers.Layer):
     The numbers belong to the network that learned with them: as the
     `image_preprocessing` of a speaker or a listener they are saved with it, so
     that training, evaluation and inference all feed features as they are in
-    their file. `tfcap.data.standardize_features()` finds them.
+    their file. `tfcap.data.StandardizedFeatures` finds them.
 
     Args:
         mean: Sequence of D floats.

@@ -14,7 +14,8 @@ from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import DialogScore
 from tfcap.rewards import Surprisal
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def gdis(
@@ -31,7 +32,7 @@ def gdis(
     entropy_weight: float = 0.0,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Transfers a discriminator's knowledge to a generator: G-DIS.
 
     ```
@@ -64,10 +65,10 @@ def gdis(
             nats, which is taken from the loss. Not in the paper. Defaults to
             `0.0`.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
-        **options: Further arguments of `tfcap.training.ObjectiveModel`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`, for `compile(optimizer)` and `fit()`
+        `tfcap.training.JointTraining`, for `compile(optimizer)` and `fit()`
         on batches that both networks read.
 
     Raises:
@@ -114,10 +115,5 @@ def gdis(
         # The same sample's words, scored by their values alone.
         bonus = ScoreFunction(Surprisal(per_word=True), term.decoder)
         objective += entropy_weight * bonus
-    return ObjectiveModel(
-        objective,
-        generator,
-        {"discriminator": discriminator},
-        global_clipnorm=global_clipnorm,
-        **options,
-    )
+    learner = Learner(generator, objective, global_clipnorm)
+    return JointTraining(generator, {"generator": learner}, **options)

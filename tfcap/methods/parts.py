@@ -230,24 +230,21 @@ def embedder(network: Any) -> Any:
     return Embedder(*network) if pair else network
 
 
-def frozen(**networks: Any) -> dict:
-    """Networks that are read and left as they are."""
-    found = {}
-    for name, network in networks.items():
+def frozen(*networks: Any) -> None:
+    """Has networks be read and left as they are."""
+    for network in networks:
         if isinstance(network, keras.layers.Layer):
             network.trainable = False
-            found[name] = network
-    return found
 
 
-def frozen_embedders(retrievers: Iterable) -> tuple[list, dict]:
-    """Objects that embed, of several retrievers, and the networks among them.
+def frozen_embedders(retrievers: Iterable) -> list:
+    """Objects that embed, of several retrievers.
 
     All of them are read and left as they are.
     """
     found = [embedder(retriever) for retriever in retrievers]
-    names = {f"retriever_{i}": each for i, each in enumerate(found)}
-    return found, frozen(**names)
+    frozen(*found)
+    return found
 
 
 def joint_players(
@@ -269,10 +266,10 @@ def joint_players(
     }
 
 
-def anchored(speaker: Any, reference: Any) -> dict:
-    """A reference speaker as a network that is read and left as it is."""
+def anchored(speaker: Any, reference: Any) -> None:
+    """Has a reference speaker be read and left as it is."""
     if reference is None:
-        return {}
+        return
     if reference is speaker:
         raise ValueError(
             "`reference` must be another object than `speaker`, which moves. "
@@ -280,11 +277,11 @@ def anchored(speaker: Any, reference: Any) -> dict:
             "`tfcap.models.WithoutAdapters(speaker)`."
         )
     check_speaker(reference, "reference")
-    return frozen(reference=reference)
+    frozen(reference)
 
 
 def clipped_updates(clip: Any, updates: int, options: dict) -> dict:
-    """Arguments of `ObjectiveModel`: updates of a rollout, and their ratio.
+    """Arguments of `JointTraining`: updates of a rollout, and their ratio.
 
     One update on all that was drawn has a ratio of 1, and needs none.
 

@@ -5,7 +5,7 @@ from keras import ops
 from tfcap.decoding import Sample
 from tfcap.decoding.endings import SampleEndings
 from tfcap.decoding.endings import every_ending
-from tfcap.objectives.pathwise import Pathwise
+from tfcap.objectives.score_function import Pathwise
 
 
 class ExpectedEnding(Pathwise):

@@ -1,12 +1,22 @@
-"""Clipped importance ratios of words that an earlier policy has drawn."""
+"""Distance from an earlier or another policy."""
 
 from typing import Any
 
 from keras import ops
 
 from tfcap._ops.arguments import checked_number
+from tfcap.objectives.estimator import Estimator
+from tfcap.objectives.estimator import check_choices
+from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import check_discrete
+from tfcap.objectives.estimator import scored_anew
+from tfcap.rewards.kl_penalty import check_kl_estimator
+from tfcap.rewards.kl_penalty import check_reference
+from tfcap.rewards.kl_penalty import kl_estimate
+from tfcap.rewards.kl_penalty import reference_log_probs
 
 LEVELS = ("word", "sequence")
+NORMALIZATIONS = ("sequence", "length")
 
 
 class ClippedRatio:
@@ -27,7 +37,7 @@ class ClippedRatio:
     where `slope` is the gradient of the loss by `log_prob` at the draw: of
     `tfcap.objectives.ScoreFunction` minus the advantage, normalized. Where the
     policy has not moved, the gradient is that of the loss itself. For several
-    updates a rollout, see `tfcap.training.ObjectiveModel`.
+    updates a rollout, see `tfcap.training.JointTraining`.
 
     Args:
         lower: Float in `(0, 1]`, how far below 1 a ratio may fall. Defaults to
@@ -85,10 +95,7 @@ class ClippedRatio:
                 f"`upper` must be positive. Received: upper={upper}. Use "
                 "`math.inf` for no bound."
             )
-        if level not in LEVELS:
-            raise ValueError(
-                f"`level` must be one of {LEVELS}. Received: level={level!r}."
-            )
+        check_choices(level=(level, LEVELS))
         self.level = level
 
     def __call__(
@@ -110,3 +117,82 @@ class ClippedRatio:
         ratio = ratio * ops.exp(moved - ops.stop_gradient(moved))
         losses = slopes * ops.where(away, bounded, ratio)
         return ops.where(counted, losses, 0.0), ops.cast(away, value.dtype)
+
+
+class KLDivergence(Estimator):
+    """An estimate of the divergence from a reference, differentiated.
+
+    ```
+    loss = sum_t k(log p(word[t]) - log reference(word[t]))
+    ```
+
+    with `k` as of `tfcap.rewards.kl_estimate`, whose gradient reaches the
+    speaker through the log probabilities, the drawn words being constants. The
+    gradient of k2 is in the mean that of what every word adds, given the words
+    before: an earlier word has no credit for where it leads, as it has by
+    `ScoreFunction` of `tfcap.rewards.KLPenalty`. GRPO has k3, whose mean
+    gradient is another: that of the divergence of the reference from the
+    speaker, word by word.
+
+    What the decoder rules out is impossible to the reference, too, as that of
+    `tfcap.rewards.KLPenalty`.
+
+    Args:
+        reference: `tfcap.decoding.Speaker` that stays as it is.
+        decoder: `tfcap.decoding.Decoder` of discrete words that are drawn.
+        estimator: `"k1"`, `"k2"` or `"k3"`. Of k1 the gradient is 0 in the
+            mean. Defaults to `"k2"`.
+        normalize: `"sequence"`, the sum over words, or `"length"`, their mean.
+            Defaults to `"sequence"`.
+        name: String. Defaults to `"kl_divergence"`.
+
+    Example:
+
+    >>> from tfcap.objectives.proximal import KLDivergence
+    >>> reference = tfcap.models.ShowTellSpeaker(50, units=8)
+    >>> samples = tfcap.decoding.Sample(num_samples=4)
+    >>> anchor = KLDivergence(reference, samples, "k3")
+    >>> anchor.name
+    'kl_divergence'
+
+    Reference:
+
+    - Shao et al., DeepSeekMath, 2024, equation 4 (k3, by words)
+    - Schulman, Approximating KL Divergence, 2020
+    """
+
+    scores_words = True
+
+    def __init__(
+        self,
+        reference: Any,
+        decoder: Any,
+        estimator: str = "k2",
+        normalize: str = "sequence",
+        name: str = "kl_divergence",
+    ):
+        check_reference(reference)
+        check_decoder(decoder)
+        check_kl_estimator(estimator)
+        check_choices(normalize=(normalize, NORMALIZATIONS))
+        super().__init__(name, (), (decoder,))
+        self.reference = reference
+        self.decoder = decoder
+        self.estimator = estimator
+        self.normalize = normalize
+
+    def rollout(self, episode):
+        return episode.rollout(self.decoder)
+
+    def per_sample_loss(self, episode):
+        rollout = episode.rollout(self.decoder)
+        check_discrete(rollout, self.decoder, self)
+        rollout = scored_anew(rollout, self.decoder)
+        familiar = reference_log_probs(self.reference, rollout, episode)
+        own = episode.log_probs(rollout)
+        log_ratio = ops.where(rollout.mask > 0, own - familiar, 0.0)
+        losses = ops.sum(kl_estimate(log_ratio, self.estimator), axis=-1)
+        if self.normalize == "length":
+            words = ops.sum(rollout.mask, axis=-1)
+            losses = losses / ops.maximum(words, 1.0)
+        return losses, losses, {}
