@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tfcap._ops import ngram_counts
 from tfcap._ops import sentence_lengths
 from tfcap._ops import words_only
-from tfcap._ops.ngrams import count_bits
+from tfcap._ops.alignment import count_bits
 
 RNG = np.random.default_rng(0)
 sentences = st.lists(st.integers(0, 3), max_size=9)

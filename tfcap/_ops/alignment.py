@@ -7,14 +7,13 @@ word takes a few operations on it; a longer one takes whole rows.
 
 from typing import Any
 
+import keras
 from keras import ops
 
-from tfcap._ops.ngrams import WORD_BITS
-from tfcap._ops.ngrams import count_bits
-from tfcap._ops.ngrams import fits_bits
-from tfcap._ops.ngrams import match_bits
 from tfcap._ops.ngrams import sentence_lengths
 
+#: Words of a sentence that the bits of an int32 stand for, its sign left out.
+WORD_BITS = 31
 _ALL = 2**WORD_BITS - 1
 
 
@@ -185,3 +184,50 @@ def _length(words, name):
             "a fixed length."
         )
     return words.shape[-1]
+
+
+def match_bits(words: Any, others: Any) -> Any:
+    """Positions of each word in another sentence, as bits of an integer.
+
+    Args:
+        words: Integer tensor of shape `(..., T)`, below 0 where there is no
+            word.
+        others: Integer tensor of shape `(..., U)`, as `words`, U at most 31
+            and known. Leading axes broadcast.
+
+    Returns:
+        Int32 tensor of shape `(..., T)`; bit `j` is set where word `j` of the
+        other sentence is the same.
+    """
+    words, others = _apart(words, others)
+    same = ops.equal(words[..., :, None], others[..., None, :])
+    bits = ops.left_shift(1, ops.arange(others.shape[-1], dtype="int32"))
+    return ops.sum(ops.cast(same, "int32") * bits, axis=-1)
+
+
+def fits_bits(others):
+    """Check whether the words of a sentence fit into the bits of an integer."""
+    return others.shape[-1] is not None and others.shape[-1] <= WORD_BITS
+
+
+def count_bits(integers):
+    """Number of bits set: int32, not negative, to float32."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        count = tf.raw_ops.PopulationCount(x=integers)
+        return ops.cast(count, "float32")
+    both = ops.bitwise_and
+
+    def shift(x, steps):
+        return ops.right_shift(x, steps)
+
+    pairs = integers - both(shift(integers, 1), 0x55555555)
+    fours = both(pairs, 0x33333333) + both(shift(pairs, 2), 0x33333333)
+    eights = both(fours + shift(fours, 4), 0x0F0F0F0F)
+    return ops.cast(shift(eights * 0x01010101, 24), "float32")
+
+
+def _apart(words, others):
+    """Gives absent words of either side a number of their own."""
+    return ops.maximum(words, -1), ops.where(ops.less(others, 0), -2, others)
