@@ -202,7 +202,7 @@ def test_what_does_not_fit_is_refused_with_the_cure(wrong, told):
     [
         (
             lambda: methods.psst(stranger.Storyteller(), pair()[1], **trade()),
-            "Learner `speaker` must be built",
+            "`speaker` must be built",
         ),
         (
             lambda: methods.frozen_listener(*pair(), estimator="st", **trade()),
