@@ -42,7 +42,7 @@ BASES = {
     "WordChannel",
 }
 #: Train networks and are not saved themselves.
-SCAFFOLDING = {"JointTraining", "ObjectiveModel"}
+SCAFFOLDING = {"JointTraining"}
 
 
 def serializable():

@@ -8,7 +8,6 @@ from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training import ObjectiveModel
 
 
 def relax(
@@ -74,8 +73,9 @@ def sum_and_sample(
             of `tfcap.methods.rloo()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
     """
     decoder = SumAndSample(num_samples - 1, 1, max_length, suppress, seed)
     objective = ScoreFunction(reward, decoder, LeaveOneOutBaseline())
-    return ObjectiveModel(objective, speaker, global_clipnorm=global_clipnorm)
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner})

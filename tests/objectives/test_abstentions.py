@@ -17,7 +17,7 @@ from tfcap.decoding import SumAndSample
 from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 BATCH = tiny.batch(6, np.tile([[[3, 4, 2], [4, 2, 0]]], (6, 1, 1)))
 WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
@@ -213,7 +213,7 @@ def test_several_updates_leave_it_out(options):
     for own in (True, False):
         speaker = tiny.MemorySpeaker(2)
         term = CASES["of lengths"](Parts(own))
-        model = ObjectiveModel(term, speaker, **options)
+        model = JointTraining(speaker, term, **options)
         model.compile(keras.optimizers.SGD(0.5), run_eagerly=True)
         weights.append([speaker.get_weights()])
         model.train_on_batch(BATCH)

@@ -19,7 +19,6 @@ from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training import ObjectiveModel
 from tfcap.training.checkpoint import RunCheckpoint
 
 
@@ -47,14 +46,13 @@ def learned(units=(), **options):
 
 def fitted(samples, baseline, speaker, credit=None, steps=300):
     objective = ScoreFunction(Worth(), samples, baseline, credit=credit)
-    speaker.trainable = False
-    model = ObjectiveModel(objective, speaker)
+    learner = Learner(baseline.network, objective)
+    model = JointTraining(speaker, {"baseline": learner})
     model.compile(keras.optimizers.Adam(0.05))
     before = speaker.get_weights()
     data = tf.data.Dataset.from_tensors(tiny.batch(200)).repeat(steps)
     model.fit(data, epochs=1, verbose=0, shuffle=False)
     np.testing.assert_array_equal(speaker.get_weights(), before)
-    speaker.trainable = True
     return objective
 
 
@@ -163,17 +161,16 @@ def test_it_is_fitted_alone_and_then_beside_the_speaker(tmp_path):
     before = speaker.get_weights()[0]
     alone = JointTraining(speaker, {"baseline": fitted})
     history = train(alone, adam)
-    assert abs(history["baseline_worth_advantage"][1]) < 0.1
-    assert history["baseline_worth"][1] > 0.5
+    assert abs(history["worth_advantage"][1]) < 0.1
+    assert history["worth"][1] > 0.5
     np.testing.assert_array_equal(speaker.get_weights()[0], before)
     own = baseline.network.get_weights()
     learner = Learner(speaker, objective)
     both = JointTraining(speaker, {"speaker": learner, "baseline": fitted})
     own_rate = keras.optimizers.SGD(0.05)
     history = train(both, {"speaker": own_rate, "baseline": adam})
-    rewards = history["speaker_worth"]
+    rewards = history["worth"]
     assert rewards[1] > rewards[0]
-    assert history["speaker_loss"] == history["baseline_loss"]
     assert (speaker.get_weights()[0] != before).any()
     after = baseline.network.get_weights()
     assert all((a != b).any() for a, b in zip(own, after, strict=True))

@@ -13,7 +13,7 @@ from tests.objectives.test_score_function import exact_gradient
 from tfcap.objectives import Episode
 from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 
 def step(baseline, rewards, training=True, rows=None):
@@ -60,7 +60,7 @@ def test_the_mean_gradient_stays_the_exact_one():
 def test_it_is_part_of_a_checkpoint(tmp_path):
     def model():
         objective = ScoreFunction(Worth(), decoder(2), RunningMeanBaseline())
-        made = ObjectiveModel(objective, tiny.TableSpeaker())
+        made = JointTraining(tiny.TableSpeaker(), objective)
         made.compile(keras.optimizers.SGD(0.0))
         return made, objective.baseline
 

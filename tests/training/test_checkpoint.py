@@ -26,7 +26,6 @@ from tfcap.rewards import DialogScore
 from tfcap.training import ExponentialTemperature
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training import ObjectiveModel
 from tfcap.training.checkpoint import RunCheckpoint
 
 NOISY = dataclasses.replace(dialogs.SETTINGS, dropout=0.5)
@@ -49,7 +48,7 @@ def in_a_graph():
         captions.captions.vocabulary.size, units=4, dropout=0.5
     )
     speaker(captions.inputs(np.arange(1)))
-    model = ObjectiveModel(TeacherForcing(decoder=decoder), speaker)
+    model = JointTraining(speaker, TeacherForcing(decoder=decoder))
     # Its scale grows in this run.
     optimizer = keras.optimizers.LossScaleOptimizer(
         keras.optimizers.Adam(0.01), initial_scale=8.0, dynamic_growth_steps=2
@@ -63,11 +62,9 @@ def one_objective():
     discriminator = dialogs.discriminator(settings=NOISY)
     discriminator.trainable = False
     term, _ = perceptual(discriminator)
-    model = ObjectiveModel(
-        term + 0.5 * TeacherForcing(),
+    model = JointTraining(
         generator,
-        {"d": discriminator},
-        global_clipnorm=1.0,
+        {"speaker": Learner(generator, term + 0.5 * TeacherForcing(), 1.0)},
     )
     rate = keras.optimizers.schedules.PolynomialDecay(0.01, 6, 0.001)
     model.compile(keras.optimizers.Adam(rate))

@@ -21,7 +21,6 @@ from tfcap.objectives import TeacherForcing
 from tfcap.training import DataWait
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training import ObjectiveModel
 from tfcap.training import Resume
 from tfcap.training.checkpoint import RunCheckpoint
 
@@ -404,7 +403,7 @@ def of_a_game(optimizer):
 
 
 def of_an_objective(optimizer):
-    model = ObjectiveModel(TeacherForcing(), tiny.TableSpeaker())
+    model = JointTraining(tiny.TableSpeaker(), TeacherForcing())
     model.compile(optimizer, run_eagerly=True)
     return model
 

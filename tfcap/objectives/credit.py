@@ -337,9 +337,7 @@ class LearnedBaseline(Baseline):
     both.fit(batches)
     ```
 
-    Learners that share one `objective` share its loss. In an `ObjectiveModel`
-    one optimizer trains both, or, with `speaker.trainable = False`, the
-    network alone.
+    Learners that share one `objective` share its loss.
 
     Args:
         state_units: Integer, size of what `tfcap.decoding.state_vector()`

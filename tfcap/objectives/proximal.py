@@ -37,7 +37,7 @@ class ClippedRatio:
     where `slope` is the gradient of the loss by `log_prob` at the draw: of
     `tfcap.objectives.ScoreFunction` minus the advantage, normalized. Where the
     policy has not moved, the gradient is that of the loss itself. For several
-    updates a rollout, see `tfcap.training.ObjectiveModel`.
+    updates a rollout, see `tfcap.training.JointTraining`.
 
     Args:
         lower: Float in `(0, 1]`, how far below 1 a ratio may fall. Defaults to

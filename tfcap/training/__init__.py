@@ -1,4 +1,4 @@
-"""Training: the two models with a train step, callbacks, checkpoints."""
+"""Training: the model with a train step, callbacks, checkpoints."""
 
 from tfcap.training.clipped_adam import ClippedAdam
 from tfcap.training.collapse_warning import CollapseWarning
@@ -14,7 +14,6 @@ from tfcap.training.joint_training import Learner
 from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network
-from tfcap.training.objective_model import ObjectiveModel
 from tfcap.training.progress_lines import ProgressLines
 from tfcap.training.ranking import discriminative_ranking
 from tfcap.training.ranking import discriminative_scores

@@ -17,7 +17,7 @@ from tests import dialogs
 from tests.reproduce.visdial.tiny_study import study
 from tfcap.data import DialogBatches
 from tfcap.text import Vocabulary
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 from tfcap.training import discriminative_ranking
 from tfcap.training import generative_ranking
 
@@ -134,7 +134,7 @@ def test_few_dialogs_are_ranked_after_an_epoch(
         seen["count"] = found[0].result()["count"] if found else None
         raise Captured
 
-    monkeypatch.setattr(ObjectiveModel, "fit", spy)
+    monkeypatch.setattr(JointTraining, "fit", spy)
     made = study(tmp_path, validation_dialogs=limit)
     with pytest.raises(Captured):
         made.networks("lf_g")
