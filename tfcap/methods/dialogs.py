@@ -25,7 +25,7 @@ from tfcap.training.refusals import refusal_to_save
 
 @dataclasses.dataclass
 class AdversarialOptions(TrainingOptions):
-    """What methods take that sample answers.
+    """Options of methods that sample answers.
 
     Args:
         temperature: Float, of the Gumbel-softmax, or a schedule as that of

@@ -29,7 +29,7 @@ from tfcap.training import Learner
 
 @dataclasses.dataclass
 class TrainingOptions:
-    """What the training of every method takes.
+    """Options of training, which every method takes.
 
     Args:
         global_clipnorm: Float or `None`, norm to clip the gradient of each
@@ -108,7 +108,7 @@ class TrainingOptions:
 
 @dataclasses.dataclass
 class Options(TrainingOptions):
-    """What every method takes whose speaker speaks.
+    """Options of words, which every method takes whose speaker speaks.
 
     Args:
         max_length: Integer `T`, number of words with the end token.
@@ -171,7 +171,7 @@ class Options(TrainingOptions):
 
 @dataclasses.dataclass
 class HingeOptions(Options):
-    """What methods take that listen by a hinge loss.
+    """Options of methods that listen by a hinge loss.
 
     Args:
         margin: Float, of the hinge loss.
