@@ -6,7 +6,6 @@ from reproduce.judged_samples import judged_sample
 from reproduce.psst_figures import method_title
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.training import SpeakerReport
-from tfcap.training import report_samples
 
 #: What the tab does not know of names of scores.
 _METRICS = (
@@ -61,7 +60,7 @@ def log_point(
     ) as writer:
         writer.point(0, numbers)
         if report is not None:
-            samples = report_samples(report, images)
+            samples = report.samples(images)
             if truth is not None:
                 samples = [
                     judged_sample(sample, truth, row)

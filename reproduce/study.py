@@ -15,8 +15,6 @@ from tfcap._io import read_sealed
 from tfcap._io import sealed
 from tfcap._io import sync_folder
 from tfcap._io import whole_file
-from tfcap.training import DataWait
-from tfcap.training import ProgressLines
 from tfcap.training import Resume
 from tfcap.training import check_shared
 from tfcap.training import from_chief
@@ -49,7 +47,7 @@ class Study:
             checked.
         seed: Integer.
         verbose: 0 for silence, 1 for progress bars, 2 for lines: what begins,
-            every epoch, and a line at least every minute of training.
+            and every epoch.
 
     Attributes:
         about: Dict, as it is written down in the folder.
@@ -119,13 +117,11 @@ class Study:
         if optimizer is not None and not optimizer.built:
             # Left to the first step, its variables cost a second trace of it.
             optimizer.build(model.trainable_variables)
-        callbacks, folder = [*callbacks, DataWait()], self.path(name)
+        callbacks, folder = list(callbacks), self.path(name)
         if is_chief():
             callbacks += [
                 keras.callbacks.TensorBoard(folder, write_graph=False)
             ]
-        if self.verbose > 1:
-            callbacks.append(ProgressLines(name))
         model.fit(
             batches.dataset(epochs),
             epochs=epochs,
@@ -133,7 +129,7 @@ class Study:
             # The data set is in its order already.
             shuffle=False,
             callbacks=[*callbacks, Resume(self.path(name, "checkpoints"))],
-            verbose=self.bars,
+            verbose=self.verbose,
         )
         for role, network in networks.items():
             network.trainable = True

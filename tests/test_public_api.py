@@ -37,7 +37,7 @@ SERIALIZABLE = (
 #: Meant to be derived from.
 BASES = {
     "CaptionSpeaker",
-    "MaskedLoss",
+    "DialogEncoder",
     "RankingMetric",
     "WordChannel",
 }

@@ -22,8 +22,7 @@ from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
 from tfcap.text import DocumentFrequencies
 from tfcap.training import Evaluator
-from tfcap.training import discriminative_ranking
-from tfcap.training import generative_ranking
+from tfcap.training import rank_candidates
 
 BOS, EOS = stranger.VOCABULARY.bos, stranger.VOCABULARY.eos
 KEYS = {"sentences", "references", "caption", "answer", "options"}
@@ -311,8 +310,8 @@ def test_candidates_are_ranked_the_same():
     for inputs in both(batch):
         pairs = [(inputs, labels)]
         ranked = (
-            generative_ranking(generator, pairs, verbose=0),
-            discriminative_ranking(judge, pairs, verbose=0),
+            rank_candidates(generator, pairs, verbose=0),
+            rank_candidates(judge, pairs, verbose=0),
         )
         reports.append([report.result() for report in ranked])
     assert reports[0] == reports[1]

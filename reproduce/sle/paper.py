@@ -49,7 +49,7 @@ def several(experiment, name: str, speaker, metrics):
 
     Returns:
         Dict of scores: after `"rs_"` and `"bs_"` those of captions that are
-        drawn and found by a beam search, as `tfcap.training.DiversityReport`
+        drawn and found by a beam search, as `Evaluator.diversity()`
         names them; after `"beam_"` those of the best of each beam.
     """
     scores = {}

@@ -8,11 +8,11 @@ import pytest
 from tests.data.conftest import make_content
 from tfcap import evaluate
 from tfcap.data import CaptionSplit
-from tfcap.data import FeatureWriter
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import load_results
 from tfcap.data import load_visdial
+from tfcap.data import save_features
 from tfcap.data.image_names import ImageNames
 from tfcap.data.image_names import image_key
 from tfcap.data.result_files import match_results
@@ -73,9 +73,8 @@ def test_annotations_find_their_images(tmp_path, said, known):
 def test_lists_and_features_find_their_images(tmp_path, said, known):
     split = CaptionSplit(known, [["a"], ["b"]], ["", ""], ["", ""])
     assert split.select(said[::-1]).captions == [["b"], ["a"]]
-    path = tmp_path / "features.h5"
-    with FeatureWriter(path, known, (1, 1), 2) as writer:
-        writer.write([0, 1], np.eye(2)[:, None])
+    path = tmp_path / "features.npy"
+    save_features(path, known, np.eye(2)[:, None])
     assert load_features(path, said[::-1])[:, 0].tolist() == [[0, 1], [1, 0]]
 
 

@@ -1,3 +1,4 @@
+import errno
 import os
 
 import numpy as np
@@ -66,6 +67,19 @@ def test_what_is_missing_or_damaged_is_named(folder):
 def test_a_file_is_the_photograph_of_one_name(files, names, found):
     files = dict(zip(files, files))
     assert find_images(files, names) == (found or [*files])
+
+
+def test_a_folder_that_cannot_be_read_is_no_empty_one(folder, monkeypatch):
+    whole = os.scandir
+
+    def scan(path):
+        if str(path).endswith("inner"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return whole(path)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    with pytest.raises(PermissionError, match="inner"):
+        image_files(folder)
 
 
 def test_other_files_are_told_of_where_that_is_asked_for(folder, capsys):

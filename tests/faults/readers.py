@@ -24,14 +24,12 @@ from tests.faults.mutations import mutated_bytes
 from tests.faults.mutations import mutated_json
 from tests.faults.mutations import mutated_lines
 from tfcap import evaluate
-from tfcap.data import FeatureWriter
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.data import load_neighbors
 from tfcap.data import load_results
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
-from tfcap.data import save_neighbors
+from tfcap.data import save_features
 from tfcap.data.coco_instances import load_instances
 from tfcap.data.visdial import load_relevance
 from tfcap.text import DocumentFrequencies
@@ -501,25 +499,16 @@ def frequencies_reader():
     )
 
 
-def neighbors_reader(ids, rows):
-    return sealed_reader(
-        bytes_of(lambda path: save_neighbors(path, ids, rows), ".npz"),
-        lambda path: load_neighbors(path, ids).tolist(),
-        ".npz",
-    )
-
-
 def features_reader(ids):
     values = np.random.default_rng(0).normal(size=(len(ids), 4, 3))
 
     def write(path):
-        with FeatureWriter(path, ids, (2, 2), 3, backbone="net") as writer:
-            writer.write(np.arange(len(ids)), values)
+        save_features(path, ids, values, backbone="net")
 
     return sealed_reader(
-        bytes_of(write, ".h5"),
+        bytes_of(write, ".npy"),
         lambda path: load_features(path, ids[::-1]).tolist(),
-        ".h5",
+        ".npy",
     )
 
 
@@ -718,8 +707,6 @@ READERS = {
         SELF_CRITICAL, told_self_critical, plain_self_critical
     ),
     "frequencies": frequencies_reader(),
-    "neighbors": neighbors_reader([7, 9, 4], [[1], [2], [1]]),
-    "neighbors_named": neighbors_reader(["x", "y"], [[1], [0]]),
     "features": features_reader([30, 10, 20]),
     "features_named": features_reader(["a", "\u00e9", "c"]),
     "evaluate_results": json_reader(

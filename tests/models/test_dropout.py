@@ -7,8 +7,8 @@ from tfcap import layers
 from tfcap.layers.sequence_encoder import MaskedGRU
 from tfcap.models import RetrievalListener
 from tfcap.models import without_dropout
-from tfcap.models.dropout import dropout_rates
-from tfcap.models.dropout import uses_training
+from tfcap.models.adapters import dropout_rates
+from tfcap.models.adapters import uses_training
 
 BATCH = speakers.batch()
 NOISE = {"dropout": 0.5, "word_dropout": 0.5, "image_dropout": 0.5}

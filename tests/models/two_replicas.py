@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tests import speakers
 from tests.eager import run_eagerly
-from tfcap.models.transformer_block import TransformerBlock
+from tfcap.models.transformer_speaker import TransformerBlock
 from tfcap.objectives import TeacherForcing
 from tfcap.training import JointTraining
 

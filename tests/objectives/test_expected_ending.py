@@ -15,7 +15,7 @@ from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.layers import SoftEmbedding
-from tfcap.losses.cross_effects import hinge_effects
+from tfcap.losses.retrieval_loss import hinge_effects
 from tfcap.models import RetrievalListener
 from tfcap.objectives import Episode
 from tfcap.objectives import ExpectedEnding

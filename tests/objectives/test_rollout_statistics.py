@@ -145,5 +145,5 @@ def test_training_tracks_all_of_it(capsys):
     data = tiny.batch(8)
     history = model.fit(data, epochs=2, batch_size=4).history
     assert set(history) == {"loss", *names}
-    assert "worth_clipped_ratio" in capsys.readouterr().out
+    assert "worth_advantage_std" in capsys.readouterr().out
     assert all(np.isfinite(v).all() for v in history.values())

@@ -12,10 +12,6 @@ LIMITS = {
     "TFCAP_MAX_BYTES": 4 << 30,
     # Words of a caption that is scored: paragraphs have some hundreds.
     "TFCAP_MAX_WORDS": 1000,
-    # Pixels of an image: as Pillow, which warns beyond them.
-    "TFCAP_MAX_IMAGE_PIXELS": 89_478_485,
-    # Pixels of all frames of a video up to the last one that is taken.
-    "TFCAP_MAX_VIDEO_PIXELS": 4 << 30,
 }
 #: Bytes that may come of any few, and how many of one byte beyond these.
 _SMALL, _RATIO = 64 << 20, 100

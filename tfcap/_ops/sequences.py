@@ -18,6 +18,12 @@ IMPOSSIBLE = -1e9
 LONGEST_UNROLLED = 32
 
 
+def at_least_float32(tensor):
+    """Casts half precision and integers up; leaves float64 alone."""
+    dtype = keras.backend.standardize_dtype(tensor.dtype)
+    return ops.cast(tensor, keras.backend.result_type(dtype, "float32"))
+
+
 def is_end(tokens: Any, eos: int | tuple[int, ...]) -> Any:
     """Marks end tokens.
 
@@ -191,8 +197,7 @@ def masked_logsumexp(scores: Any, mask: Any, axis=-1) -> Any:
     """
     # Half precision has no room for a large negative constant, and rounds
     # logarithms of large scores to nothing.
-    dtype = keras.backend.standardize_dtype(scores.dtype)
-    scores = ops.cast(scores, keras.backend.result_type(dtype, "float32"))
+    scores = at_least_float32(scores)
     if mask is not None:
         scores = ops.where(ops.cast(mask, "bool"), scores, LARGE_NEGATIVE)
     return ops.logsumexp(scores, axis=axis)
@@ -216,7 +221,7 @@ def masked_mean(values: Any, mask: Any, axis=None) -> Any:
     """
     dtype = keras.backend.standardize_dtype(values.dtype)
     # Half precision can neither hold a long sum nor count far.
-    values = ops.cast(values, keras.backend.result_type(dtype, "float32"))
+    values = at_least_float32(values)
     if mask is None:
         return ops.cast(ops.mean(values, axis=axis), dtype)
     keep = ops.broadcast_to(

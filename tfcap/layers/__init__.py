@@ -6,6 +6,7 @@ from tfcap.layers.conditional_gumbel import ReinMax
 from tfcap.layers.conditional_gumbel import ReinMaxCV
 from tfcap.layers.conditional_gumbel import ReinMaxRao
 from tfcap.layers.dialog_encoder import AnswerEncoder
+from tfcap.layers.dialog_encoder import DialogEncoder
 from tfcap.layers.dialog_encoder import HCIAEEncoder
 from tfcap.layers.dialog_encoder import HREAEncoder
 from tfcap.layers.dialog_encoder import LateFusionEncoder

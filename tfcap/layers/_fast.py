@@ -422,9 +422,9 @@ def _jax_lookup():
 class Stepwise:
     """Mixin of layers that are called step by step.
 
-    On TensorFlow, within `decoding()`, a layer has in `shared` what `share()`
-    made for all steps, such as one gradient for a weight that every step
-    reads.
+    On TensorFlow, within `decoding()`, a layer finds by `shared()` what
+    `share()` made for all steps, such as one gradient for a weight that every
+    step reads.
     """
 
     def __init__(self, *args, **kwargs):
@@ -436,21 +436,15 @@ class Stepwise:
         """Makes what all steps share; arguments as of `decoding()`."""
         raise NotImplementedError
 
-    def stepwise(self, inputs: Any, plain: Any) -> Any:
-        """Returns `plain(inputs)`, in a decode by what its steps share."""
-        shared = self.shared
-        takes = shared is not None and shared.takes(inputs)
-        return shared(inputs) if takes else plain(inputs)
-
-    @property
-    def shared(self) -> Any:
-        """Result of `share()` for the current decode, or `None`.
+    def shared(self, inputs: Any) -> Any:
+        """Result of `share()` that takes the inputs of a step, or `None`.
 
         A step may be traced into a graph of its own, which outlives the
         decode: nothing is shared there.
         """
         graph, shared = getattr(self._decode, "shared", (None, None))
-        return shared if shared is not None and graph is _graph() else None
+        here = shared is not None and graph is _graph()
+        return shared if here and shared.takes(inputs) else None
 
     @contextlib.contextmanager
     def decoding(self, rows: Any, steps: int):
@@ -638,8 +632,8 @@ class StepwiseDense(Stepwise, keras.layers.Dense):
         return StepwiseProduct(kernel, bias, rows, steps)
 
     def call(self, inputs, training=None):
-        product = self.shared
-        if product is None or not product.takes(inputs):
+        product = self.shared(inputs)
+        if product is None:
             return super().call(inputs, training=training)
         return self.activation(product(inputs))
 

@@ -464,8 +464,43 @@ def _visible_rows(question, history, history_mask, causal):
     return visible
 
 
+class AttendingEncoder(DialogEncoder):
+    """Base class of encoders that attend by `QueryAttention`.
+
+    Args:
+        units: Integer, size of the recurrent states and of what is attended.
+            Defaults to `512`.
+        query_initializer: Initializer, see `QueryAttention`. Defaults to
+            `"glorot_uniform"`.
+        **kwargs: Those of `DialogEncoder`.
+    """
+
+    def __init__(
+        self,
+        units: int = 512,
+        query_initializer: Any = "glorot_uniform",
+        **kwargs,
+    ):
+        super().__init__(units, **kwargs)
+        self.query_initializer = keras.initializers.get(query_initializer)
+        self.attend_history = self.attention("attend_history")
+
+    def attention(self, name: str) -> QueryAttention:
+        """Makes a layer that attends."""
+        return QueryAttention(
+            self.units,
+            self.query_initializer,
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    def get_config(self):
+        initializer = keras.initializers.serialize(self.query_initializer)
+        return {**super().get_config(), "query_initializer": initializer}
+
+
 @keras.saving.register_keras_serializable(package="tfcap")
-class HCIAEEncoder(DialogEncoder):
+class HCIAEEncoder(AttendingEncoder):
     """Attends to the history with the question, then to the image with both.
 
     ```
@@ -505,22 +540,9 @@ class HCIAEEncoder(DialogEncoder):
 
     attends = ("history", "image")
 
-    def __init__(
-        self,
-        units: int = 512,
-        query_initializer: Any = "glorot_uniform",
-        **kwargs,
-    ):
-        units = checked_integer(units, "units")
-        super().__init__(units=units, **kwargs)
-        self.query_initializer = keras.initializers.get(query_initializer)
-        options = {"dtype": self.dtype_policy}
-        self.attend_history = QueryAttention(
-            units, self.query_initializer, name="attend_history", **options
-        )
-        self.attend_image = QueryAttention(
-            units, self.query_initializer, name="attend_image", **options
-        )
+    def __init__(self, units: int = 512, **kwargs):
+        super().__init__(units, **kwargs)
+        self.attend_image = self.attention("attend_image")
 
     def build(self, question_shape, history_shape, image_shape):
         self.build_inputs(question_shape, history_shape, image_shape)
@@ -542,17 +564,9 @@ class HCIAEEncoder(DialogEncoder):
         weights = {"history": history_weights, "image": image_weights}
         return encoding, state, weights
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "query_initializer": keras.initializers.serialize(
-                self.query_initializer
-            ),
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class HREAEncoder(DialogEncoder):
+class HREAEncoder(AttendingEncoder):
     """Reads the rounds of a dialog by an LSTM of its own.
 
     ```
@@ -593,21 +607,13 @@ class HREAEncoder(DialogEncoder):
 
     attends = ("history",)
 
-    def __init__(
-        self,
-        units: int = 512,
-        query_initializer: Any = "glorot_uniform",
-        **kwargs,
-    ):
-        units = checked_integer(units, "units")
-        super().__init__(units=units, **kwargs)
-        self.query_initializer = keras.initializers.get(query_initializer)
-        options = {"dtype": self.dtype_policy}
-        self.attend_history = QueryAttention(
-            units, self.query_initializer, name="attend_history", **options
-        )
+    def __init__(self, units: int = 512, **kwargs):
+        super().__init__(units, **kwargs)
         self.read_dialog = MaskedLSTM(
-            units, return_sequences=True, name="dialog", **options
+            self.units,
+            return_sequences=True,
+            name="dialog",
+            dtype=self.dtype_policy,
         )
 
     def build(self, question_shape, history_shape, image_shape):
@@ -632,14 +638,6 @@ class HREAEncoder(DialogEncoder):
         fused = self.drop(ops.concatenate([mq, mh], axis=-1), training)
         encoding = self.project(self.drop(self.read_dialog(fused), training))
         return encoding, state, {"history": weights}
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "query_initializer": keras.initializers.serialize(
-                self.query_initializer
-            ),
-        }
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -678,10 +676,9 @@ class LateFusionEncoder(DialogEncoder):
     """
 
     def __init__(self, units: int = 512, **kwargs):
-        units = checked_integer(units, "units")
-        super().__init__(units=units, **kwargs)
+        super().__init__(units, **kwargs)
         self.read_history = SequenceEncoder(
-            units,
+            self.units,
             return_sequences=True,
             dtype=self.dtype_policy,
             name="history",
@@ -754,11 +751,13 @@ class MemoryNetworkEncoder(DialogEncoder):
     attends = ("history",)
 
     def __init__(self, units: int = 512, **kwargs):
-        units = checked_integer(units, "units")
-        super().__init__(units=units, **kwargs)
+        super().__init__(units, **kwargs)
         self.project_query, self.project_fact = (
             keras.layers.Dense(
-                units, activation="tanh", dtype=self.dtype_policy, name=name
+                self.units,
+                activation="tanh",
+                dtype=self.dtype_policy,
+                name=name,
             )
             for name in ("query", "fact")
         )

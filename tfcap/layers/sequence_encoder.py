@@ -32,30 +32,18 @@ class MaskedRecurrence:
             or noisy
             or self.go_backwards
             or self.unroll
+            or self.zero_output_for_mask
         ):
             return super().inner_loop(sequences, initial_state, mask, training)
         if _packs(sequences.shape[1]):
-            result = packed_recurrence(
+            return packed_recurrence(
                 *self.packed_cell(),
                 sequences,
                 mask,
                 initial_state,
                 self.return_sequences,
             )
-        else:
-            result = self._trimmed(sequences, initial_state, mask, training)
-        if not self.zero_output_for_mask:
-            return result
-        return self._zeroed(result, mask)
-
-    def _zeroed(self, result, mask):
-        """Outputs that are 0 under the mask, rather than those before it."""
-        last, outputs, state = result
-        mask = ops.cast(mask, "bool")[..., None]
-        last = ops.where(mask[:, -1], last, 0)
-        if not self.return_sequences:
-            return last, last, state
-        return last, ops.where(mask, outputs, 0), state
+        return self._trimmed(sequences, initial_state, mask, training)
 
     def _trimmed(self, sequences, initial_state, mask, training):
         """Keras' own recurrence, with all padding at the end and cut."""
@@ -75,7 +63,6 @@ class MaskedRecurrence:
             short, initial_state, short_mask, training
         )
         nonempty = length[:, None] > 0
-        # Not Keras' last output, which `zero_output_for_mask` may set to 0.
         last = ops.where(nonempty, state[0], 0)
         state = [
             ops.where(nonempty, a, b) for a, b in zip(state, initial_state)
@@ -338,8 +325,6 @@ class SequenceEncoder(keras.layers.Layer):
             `(B, R, T, D)`.
         mask: Tensor of shape `(..., T)`, nonzero where there is a word. The
             mask of a `SoftEmbedding` arrives by itself.
-        initial_state: List of two tensors of shape `(..., units)`. Defaults to
-            zeros.
 
     Returns:
         Float tensor of shape `(..., units)`, or `(..., T, units)` with
@@ -375,24 +360,6 @@ class SequenceEncoder(keras.layers.Layer):
             name="lstm",
         )
 
-    @property
-    def cell(self) -> keras.layers.LSTMCell:
-        """The `keras.layers.LSTMCell`, for a decoder that shares it."""
-        return self.lstm.cell
-
-    def step(self, inputs: Any, state: list) -> tuple[Any, list]:
-        """Reads one word.
-
-        Args:
-            inputs: Float tensor of shape `(B, D)`.
-            state: List of two tensors of shape `(B, units)`.
-
-        Returns:
-            Pair of the output, of shape `(B, units)`, and the next state.
-        """
-        output, state = self.cell(inputs, state)
-        return output, list(state)
-
     def build(self, input_shape):
         if len(input_shape) < 3:
             raise ValueError(
@@ -402,24 +369,12 @@ class SequenceEncoder(keras.layers.Layer):
         self.lstm.build((None, *input_shape[-2:]))
         self.built = True
 
-    def call(self, inputs, mask=None, initial_state=None):
-        if len(inputs.shape) == 3:
-            output, *state = self.lstm(
-                inputs, mask=mask, initial_state=initial_state
-            )
-            return (output, state) if self.return_state else output
+    def call(self, inputs, mask=None):
         *lead, steps, features = ops.shape(inputs)
         if mask is not None:
             mask = ops.reshape(mask, (-1, steps))
-        if initial_state is not None:
-            initial_state = [
-                ops.reshape(x, (-1, self.units)) for x in initial_state
-            ]
-        output, *state = self.lstm(
-            ops.reshape(inputs, (-1, steps, features)),
-            mask=mask,
-            initial_state=initial_state,
-        )
+        inputs = ops.reshape(inputs, (-1, steps, features))
+        output, *state = self.lstm(inputs, mask=mask)
         tail = (steps, self.units) if self.return_sequences else (self.units,)
         output = ops.reshape(output, (*lead, *tail))
         if not self.return_state:

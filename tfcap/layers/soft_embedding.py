@@ -145,7 +145,10 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
             rows = ops.take(self.embeddings, inputs, axis=0)
             return ops.cast(rows, self.compute_dtype)
         self._check(inputs.shape)
-        return self.stepwise(inputs, lambda x: embed_words(x, self.embeddings))
+        shared = self.shared(inputs)
+        if shared is not None:
+            return shared(inputs)
+        return embed_words(inputs, self.embeddings)
 
     def share(self, rows, steps):
         table = ops.cast(self.embeddings, self.compute_dtype)

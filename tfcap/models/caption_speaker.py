@@ -5,7 +5,6 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap._ops import repeat_samples
 from tfcap.layers.condition_dropout import ConditionDropout
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions
@@ -14,7 +13,6 @@ from tfcap.models.inputs import image_features
 from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import WordByWord
-from tfcap.models.word_by_word import word_rows
 
 
 class CaptionSpeaker(ImageNetwork, WordByWord):
@@ -149,15 +147,8 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         raise NotImplementedError
 
     def call(self, inputs, training=False):
-        tokens = self.references(inputs)
-        _, samples, length = ops.shape(tokens)  # S and T may be unknown
         state = self.begin(inputs, training=training)
-        hidden = self.teacher_forced(
-            repeat_samples(state, samples), word_rows(tokens), training
-        )
-        logits = self.compute_logits(hidden, training)
-        shape = (-1, samples, length, self.vocabulary_size)
-        return ops.reshape(logits, shape)
+        return self.logits(state, self.references(inputs), training)
 
     def references(self, inputs: dict) -> Any:
         """Returns the human captions: `(B, S, T)`."""

@@ -8,7 +8,7 @@ from keras import ops
 
 from tfcap.layers._fast import cast_words
 from tfcap.layers._fast import embed_words
-from tfcap.models.dropout import uses_training
+from tfcap.models.adapters import uses_training
 
 #: Backbones that multiply a word's embedding by the root of its size.
 _SCALED = {"GemmaBackbone", "Gemma3Backbone", "PaliGemmaBackbone"}

@@ -103,6 +103,15 @@ class ImageNetwork(keras.Model):
         return {**super().get_config(), "image_preprocessing": layer}
 
 
+def with_parts(config: dict, *names: str) -> dict:
+    """Returns a config with those of its entries made that Keras has saved."""
+    parts = {
+        name: keras.saving.deserialize_keras_object(config[name])
+        for name in names
+    }
+    return {**config, **parts}
+
+
 def entry(inputs: dict, key: str, axes: str, pad: int = 0) -> Any:
     """Returns one entry of a batch, checked.
 

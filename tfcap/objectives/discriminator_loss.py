@@ -8,7 +8,7 @@ from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops import words_only
 from tfcap._ops.arguments import batch_entry
-from tfcap.losses import n_pair_loss_from_scores
+from tfcap.losses.masked_loss import n_pair_loss
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
@@ -236,7 +236,7 @@ def rank_with_fakes(discriminator, samples, options="options"):
         labels = _labels(
             words_only(candidates, there), words_only(fakes.tokens, fakes.mask)
         )
-        losses = n_pair_loss_from_scores(labels, scores, reduction=None)
+        losses, _ = n_pair_loss(labels, scores)
         return losses[:, None] + discriminator.penalty(
             anchor, answers, candidates
         )

@@ -3,10 +3,10 @@
 from keras import ops
 
 from tfcap._ops.arguments import mask_for
-from tfcap.losses.cross_effects import hinge_effects
-from tfcap.losses.hinge_retrieval_loss import check_hinge
-from tfcap.losses.hinge_retrieval_loss import hinges
 from tfcap.losses.retrieval_loss import DIRECTIONS
+from tfcap.losses.retrieval_loss import check_hinge
+from tfcap.losses.retrieval_loss import hinge_effects
+from tfcap.losses.retrieval_loss import hinges
 from tfcap.rewards.embeddings import check_embedder
 from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.embeddings import embedded_texts

@@ -12,7 +12,6 @@ from tfcap.training.callback_memory import memory_of
 from tfcap.training.callback_memory import set_history
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.data_order import DataOrder
-from tfcap.training.data_wait import DataWait
 from tfcap.training.draws import tell_draws
 from tfcap.training.joint_training import JointTraining
 from tfcap.training.metric_state import metric_arrays
@@ -267,8 +266,6 @@ class Resume(keras.callbacks.Callback):
     def _find_data(self, start, done):
         steps = self._fit.iterator.steps_per_epoch or 0
         sought = self._order.seek(start * steps + done)
-        for wait in self._waits():
-            wait.watch(self._fit)
         if sought:
             return
         count = start - self._began
@@ -299,8 +296,6 @@ class Resume(keras.callbacks.Callback):
         self._epoch_random = begun or random_arrays()
         steps = self._fit.steps()
         first = self._order.pass_steps(steps, done)
-        for wait in self._waits():
-            wait.leave_out(self._order.passed)
         if done:
             self._set_midst(about)
             # Data of unknown length may end before there are other logs.
@@ -333,9 +328,6 @@ class Resume(keras.callbacks.Callback):
     def _others(self):
         """The callbacks that remember by themselves."""
         return [c for c in self._fit.callbacks.callbacks if c is not self]
-
-    def _waits(self):
-        return [c for c in self._others() if isinstance(c, DataWait)]
 
     def _give_back(self, about):
         model, arrays = self.model, self._checkpoint.arrays

@@ -1,8 +1,51 @@
-"""Tells when a speaker loses what it had learned."""
+"""Warnings of runs that go wrong."""
 
 import warnings
 
 import keras
+
+
+class CollapseWarning(keras.callbacks.Callback):
+    """Warns when a collapse ratio stays at 1.
+
+    A listener that embeds everything in one point has a hinge loss of exactly
+    `2 * margin * B`, and hardly ever leaves it. Reads what
+    `tfcap.metrics.CollapseRatio` and `tfcap.rewards.Retrieval` log, names
+    that end with `"collapse_ratio"`, and warns once for each time that a
+    ratio has been between 0.95 and 1.05 for some epochs in a row.
+
+    Args:
+        patience: Integer, number of epochs. Defaults to `3`.
+
+    Example:
+
+    >>> callback = tfcap.training.CollapseWarning(patience=2)
+    """
+
+    def __init__(self, patience: int = 3):
+        super().__init__()
+        self.patience = _patience(patience)
+        self._epochs = {}
+
+    def on_train_begin(self, logs=None):
+        self._epochs = {}
+
+    def on_epoch_end(self, epoch, logs=None):
+        for name, ratio in (logs or {}).items():
+            if not name.endswith("collapse_ratio"):
+                continue
+            near = 0.95 <= ratio <= 1.05
+            self._epochs[name] = self._epochs.get(name, 0) + 1 if near else 0
+            if self._epochs[name] == self.patience:
+                warnings.warn(
+                    f"`{name}` has been near 1 for {self.patience} epochs "
+                    f"(now {ratio:.3f}): the listener seems to embed all "
+                    "images and texts alike. Begin with summed negatives and "
+                    "bring in the hardest later, lower the learning rate, or "
+                    "enlarge the batch.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
 
 
 class FallingScoreWarning(keras.callbacks.Callback):
@@ -24,8 +67,6 @@ class FallingScoreWarning(keras.callbacks.Callback):
             Defaults to `"val_cider_d"`.
         patience: Integer, number of evaluations in a row. Defaults to `3`.
         start: Float, the score before training. Defaults to `None`, unknown.
-        min_delta: Float, by how much an evaluation must be worse to count.
-            Defaults to `0.0`.
 
     Example:
 
@@ -33,50 +74,35 @@ class FallingScoreWarning(keras.callbacks.Callback):
     """
 
     def __init__(
-        self, monitor="val_cider_d", patience=3, start=None, min_delta=0.0
+        self,
+        monitor: str = "val_cider_d",
+        patience: int = 3,
+        start: float | None = None,
     ):
         super().__init__()
-        if not isinstance(patience, int) or patience < 1:
-            raise ValueError(
-                "`patience` must be a positive integer. Received: "
-                f"patience={patience}."
-            )
-        if min_delta < 0:
-            raise ValueError(
-                "`min_delta` must be 0 or more. Received: "
-                f"min_delta={min_delta}."
-            )
         self.monitor = monitor
-        self.patience = patience
+        self.patience = _patience(patience)
         self.start = start
-        self.min_delta = min_delta
-        self._forget()
-
-    def _forget(self):
-        self._scores = [] if self.start is None else [float(self.start)]
-        self._worse = 0
-        self._names = ()
+        self._scores, self._worse, self._names = [], 0, ()
 
     def on_train_begin(self, logs=None):
-        self._forget()
+        self._scores, self._worse, self._names = [], 0, ()
 
     def on_epoch_end(self, epoch, logs=None):
         self._names = sorted(logs or {})
         if self.monitor not in self._names:
             return
         score = float(logs[self.monitor])
-        held_against = self._scores[-1:]
-        if self.start is not None:
-            held_against.append(self.start)
-        worse = any(score < than - self.min_delta for than in held_against)
+        known = [] if self.start is None else [float(self.start)]
+        before = [*known, *(self._scores or known)[-1:]]
+        worse = any(score < other for other in before)
         self._worse = self._worse + 1 if worse else 0
         self._scores.append(score)
         if self._worse == self.patience:
-            self._warn()
+            self._warn([*known, *self._scores])
 
     def on_train_end(self, logs=None):
-        known = 0 if self.start is None else 1
-        if self._names and len(self._scores) == known:
+        if self._names and not self._scores:
             warnings.warn(
                 f"`{self.monitor}` was never logged, so nobody watched it. "
                 f"Received: logs of {self._names}. Put the callback that "
@@ -85,8 +111,8 @@ class FallingScoreWarning(keras.callbacks.Callback):
                 stacklevel=2,
             )
 
-    def _warn(self):
-        last = self._scores[-self.patience - 1 :]
+    def _warn(self, scores):
+        last = scores[-self.patience - 1 :]
         fell = all(after < before for before, after in zip(last, last[1:]))
         what = "falling" if fell else "falling, or below what it began with,"
         values = ", ".join(f"{score:.4g}" for score in last)
@@ -101,3 +127,11 @@ class FallingScoreWarning(keras.callbacks.Callback):
             RuntimeWarning,
             stacklevel=3,
         )
+
+
+def _patience(patience):
+    if not isinstance(patience, int) or patience < 1:
+        raise ValueError(
+            f"`patience` must be a positive integer. Received: {patience}."
+        )
+    return patience

@@ -8,17 +8,18 @@ from keras import ops
 from tfcap._ops import gather_across_replicas
 from tfcap._ops import masked_logsumexp
 from tfcap._ops.arguments import check_shapes
-from tfcap.losses.masked_loss import at_least_float32
+from tfcap._ops.sequences import LARGE_NEGATIVE
+from tfcap._ops.sequences import at_least_float32
 from tfcap.losses.masked_loss import reduce_loss
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.losses.retrieval_loss import RetrievalLoss
 from tfcap.losses.retrieval_loss import check_directions
 from tfcap.losses.retrieval_loss import checked_pairs
 from tfcap.losses.retrieval_loss import other_images
+from tfcap.losses.retrieval_loss import own_effects
 from tfcap.losses.retrieval_loss import present_texts
 from tfcap.losses.retrieval_loss import rows_present
 from tfcap.losses.retrieval_loss import with_distractors
-from tfcap.losses.retrieval_loss import with_memory
 
 COMBINATIONS = ("mean", "sum")
 
@@ -39,7 +40,6 @@ def bidirectional_contrastive_loss(
     mask: Any = None,
     reduction=None,
     distractor_mask: Any = None,
-    memory: Any = None,
 ) -> Any:
     """Asks an image and its text to stand out from other images and texts.
 
@@ -93,9 +93,6 @@ def bidirectional_contrastive_loss(
             of all replicas, this replica's share.
         distractor_mask: Tensor of shape `(N,)`, 0 for distractors that are
             absent. Defaults to `None`, all are there.
-        memory: `tfcap.losses.CrossBatchMemory`, whose images and texts are
-            among the others, but for those with the number of an image in
-            `same`, or `None`.
 
     Returns:
         Float tensor of shape `(B, S)`, at least float32, 0 for absent texts,
@@ -124,7 +121,7 @@ def bidirectional_contrastive_loss(
     check_contrastive(temperature, directions, combine)
     options = directions, decoupled, siblings
     others = rivals, rival_mask, distractors, distractor_same
-    masks = same, mask, distractor_mask, memory
+    masks = same, mask, distractor_mask
     parts = contrasts(images, texts, temperature, *options, *others, *masks)
     losses = combined(parts, combine)
     return reduce_loss(losses, mask, reduction=reduction)
@@ -150,8 +147,6 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
             InfoNCE.
         siblings: Boolean, whether the other texts of the same image are
             negatives, too.
-        memory: `tfcap.losses.CrossBatchMemory` of the model, whose entries are
-            negatives, too. Defaults to `None`.
         reduction: As in Keras. Defaults to `"sum_over_batch_size"`, the mean
             over present texts.
         dtype: String, optional.
@@ -192,7 +187,6 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
         name: str = "bidirectional_contrastive_loss",
         reduction="sum_over_batch_size",
         dtype: str | None = None,
-        memory: Any = None,
     ):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
         check_contrastive(temperature, directions, combine)
@@ -201,9 +195,6 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
         self.combine = combine
         self.decoupled = decoupled
         self.siblings = siblings
-        if isinstance(memory, dict):
-            memory = keras.saving.deserialize_keras_object(memory)
-        self.memory = memory
 
     def values_and_present(self, y_true, y_pred):
         images, texts, same, present = self.embeddings(y_true, y_pred)
@@ -217,10 +208,7 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
             self.siblings,
             same=same,
             mask=present,
-            memory=self.memory,
         )
-        if self.memory is not None:
-            self.memory.enqueue(y_pred, same)
         return losses, present
 
     def get_config(self):
@@ -231,8 +219,6 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
             "combine": self.combine,
             "decoupled": self.decoupled,
             "siblings": self.siblings,
-            # Itself: Keras keeps what model and loss share.
-            "memory": self.memory,
         }
 
 
@@ -250,7 +236,6 @@ def contrasts(
     same=None,
     mask=None,
     distractor_mask=None,
-    memory=None,
 ) -> dict:
     """The contrast of each direction, 0 for absent texts.
 
@@ -277,19 +262,13 @@ def contrasts(
             numbers = same, distractor_same, distractor_mask
             pool, keep = with_distractors(pool, keep, distractors, *numbers)
         scores = scale * ops.tensordot(texts, pool, axes=[[2], [1]])
-        scores, keep = with_memory(
-            scores, keep[:, None], scale * texts, memory, "image", same
-        )
-        found["image"] = _contrast(scores, keep, truth, decoupled)
+        found["image"] = _contrast(scores, keep[:, None], truth, decoupled)
     if "text" in directions:
         pool, keep = text_pool(
             images, texts, mask, other, siblings, rivals, rival_mask
         )
         scores = scale * ops.tensordot(images, pool, axes=[[1], [2]])
         scores, keep = flat(scores[:, None]), flat(keep)
-        scores, keep = with_memory(
-            scores, keep, scale * images[:, None], memory, "text", same
-        )
         found["text"] = _contrast(scores, keep, truth, decoupled)
     return {key: ops.where(mask, value, 0) for key, value in found.items()}
 
@@ -391,3 +370,76 @@ def check_contrastive(temperature, directions, combine):
             f"`combine` must be one of {COMBINATIONS}. Received: "
             f"combine={combine!r}."
         )
+
+
+def contrast_effects(
+    images: Any,
+    texts: Any,
+    temperature: float,
+    decoupled: bool,
+    siblings: bool,
+    rivals: Any = None,
+    rival_mask: Any = None,
+    same: Any = None,
+    mask: Any = None,
+) -> Any:
+    """Effect of each text on the contrasts of the other texts.
+
+    The same as `hinge_effects()`, of the contrast with other texts.
+
+    Args:
+        images: Float tensor of shape `(B, D)`.
+        texts: Float tensor of shape `(B, S, D)`.
+        rivals: Float tensor of shape `(B, R, D)`, or `None`.
+        rival_mask: Tensor of shape `(B, R)`, or `None`.
+        same: Integer tensor of shape `(B,)`, or `None`.
+        mask: Tensor of shape `(B, S)`, or `None`.
+
+    Returns:
+        Float tensor of shape `(B, S)`, at least float32, 0 for absent texts.
+    """
+    images, texts, valid = checked_pairs(images, texts, mask)
+    scale = 1 / ops.convert_to_tensor(temperature, dtype=images.dtype)
+    truth = scale * ops.einsum("bd,bsd->bs", images, texts)[..., None]
+    other = other_images(images, same)
+    pool, keep = text_pool(
+        images, texts, valid, other, siblings, rivals, rival_mask
+    )
+    scores = scale * ops.tensordot(images, pool, axes=[[1], [2]])
+    scores = ops.where(flat(keep), flat(scores[:, None]), LARGE_NEGATIVE)
+    total, without = _left_out(scores, truth, decoupled)
+    effects = ops.where(flat(keep), total - without, 0)
+    effects = ops.where(valid[..., None], effects, 0)
+    return own_effects(ops.sum(effects, axis=(0, 1)), texts, ops.shape(pool)[1])
+
+
+def _left_out(scores, truth, decoupled: bool):
+    """Contrasts of all negatives, and of all but one.
+
+    Args:
+        scores: Float tensor of shape `(B, S or 1, N)`, -1e30 for what is no
+            negative.
+        truth: Float tensor of shape `(B, S, 1)`.
+
+    Returns:
+        Float tensors of shapes `(B, S, 1)` and `(B, S, N)`.
+    """
+    best = ops.argmax(scores, axis=-1)[..., None]
+    is_best = ops.equal(best, ops.arange(ops.shape(scores)[-1]))
+    total = ops.logsumexp(scores, axis=-1, keepdims=True)  # (B, S or 1, 1)
+    others = masked_logsumexp(scores, ops.logical_not(is_best))[..., None]
+    lonely = others <= 0.5 * LARGE_NEGATIVE
+    if decoupled:
+        contrast = total - truth
+        # A contrast without negatives is 0.
+        without_best = ops.where(lonely, 0, others - truth)
+    else:
+        total = ops.logaddexp(total, truth)
+        contrast = total - truth
+        without_best = ops.logaddexp(others, truth) - truth
+    # All but the largest are at most half of the sum, so that the difference
+    # is well conditioned; without the largest, the sum is taken again.
+    share = ops.minimum(ops.exp(scores - total), 0.5)
+    return contrast, ops.where(
+        is_best, without_best, contrast + ops.log1p(-share)
+    )
