@@ -38,7 +38,7 @@ from tfcap.objectives import StructureLoss
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Reward
 from tfcap.rewards import Surprisal
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 
 TENSORFLOW = keras.backend.backend() == "tensorflow"
 SLOPES = np.arange(1.0, 6.0, dtype="float32")

@@ -19,11 +19,11 @@ from tfcap.data.entry_problems import number_ids
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
-from tfcap.text import caption_tokenize_batch
 from tfcap.text.caption_rules import DROPPED
 from tfcap.text.caption_rules import RESTORED
 from tfcap.text.caption_rules import RULES
 from tfcap.text.caption_rules import TOKEN
+from tfcap.text.caption_tokenization import caption_tokenize_batch
 
 
 def build_caption_vocabulary(split, min_count: int = 5) -> Vocabulary:
@@ -272,5 +272,5 @@ def _tensorflow_text():
         raise ImportError(
             "`tokenize_captions()` needs the package tensorflow-text. Install "
             "it with `pip install 'tfcap[text]'`, or split captions on the "
-            "host with `tfcap.text.caption_tokenize_batch()`."
+            "host with `caption_tokenize_batch()`."
         ) from error

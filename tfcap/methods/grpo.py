@@ -14,8 +14,8 @@ from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Standardized
-from tfcap.rewards import WeightedSum
-from tfcap.rewards import as_reward
+from tfcap.rewards.reward import WeightedSum
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import ObjectiveModel
 
 

@@ -26,7 +26,7 @@ from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import JointTraining
 from tfcap.training import Learner
 

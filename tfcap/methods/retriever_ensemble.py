@@ -18,7 +18,7 @@ from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import ConstantReward
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import ObjectiveModel
 
 ESTIMATORS = ("reinforce", "psst", "teacher_forcing")

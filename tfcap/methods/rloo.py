@@ -11,7 +11,7 @@ from tfcap.methods.parts import clipped_updates
 from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import ClippedRatio
 from tfcap.rewards import KLPenalty
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import ObjectiveModel
 
 

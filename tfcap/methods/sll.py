@@ -14,7 +14,7 @@ from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Surprisal
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import ObjectiveModel
 
 VARIANTS = ("paper", "code")

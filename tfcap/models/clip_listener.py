@@ -19,7 +19,7 @@ from tfcap.models.joint_encoder import mean_unit_vectors
 from tfcap.models.joint_encoder import remembered
 from tfcap.models.joint_encoder import unit_vectors
 from tfcap.text import as_vocabulary
-from tfcap.text import word_pieces
+from tfcap.text.word_pieces import word_pieces
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -12,7 +12,7 @@ from tfcap._ops.arguments import checked_number
 from tfcap.objectives.baseline import Baseline
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import judged
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 
 
 class DecoderBaseline(Baseline):
@@ -55,8 +55,10 @@ class DecoderBaseline(Baseline):
 
     def __call__(self, rewards, episode):
         rollout = episode.rollout(self.decoder).stop_gradient()
-        values, own, _ = self.reward.credited(rollout, episode)
-        rollout, values, own = judged(self.reward, rollout, values, own)
+        found = self.reward.scored(rollout, episode)
+        rollout, values, own = judged(
+            self.reward, rollout, found.credit(), found.logged
+        )
         said = rollout.nonempty
         if self.reward.compares_samples:
             ratio = _count(present_samples(rewards, episode)) / _count(said)

@@ -2,7 +2,6 @@
 
 import functools
 import warnings
-from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 
@@ -180,24 +179,31 @@ class Estimator(Objective):
         return None
 
     def rewarded(
-        self, episode: Any, ask: Callable, gradient: bool = False
+        self, episode: Any, credit: bool = False, gradient: bool = False
     ) -> tuple:
         """Asks the reward about what the decoder says.
 
         Args:
             episode: `tfcap.objectives.Episode`.
-            ask: Method of the reward, such as `credited`.
+            credit: Boolean, whether to learn from what samples are worth to
+                all of them, see `tfcap.rewards.Reward`. Defaults to `False`.
             gradient: Boolean, whether one reaches the words. Defaults to
                 `False`.
 
         Returns:
-            The rollout, without the sequences that the reward abstains from,
-            and what `ask` returns.
+            The rollout, without the sequences that the reward abstains from;
+            the reward to learn from; the reward to log; and the dict of what
+            to log beside it.
         """
         said = episode.rollout(self.decoder)
         read = said if gradient else said.stop_gradient()
-        *values, parts = ask(read, episode)
-        rollout, *values = judged(self.reward, said, *values)
+        found = self.reward.scored(read, episode)
+        rollout, values, logged = judged(
+            self.reward,
+            said,
+            found.credit() if credit else found.values,
+            found.logged,
+        )
         if self.reward.abstains:
             told = functools.partial(_tell_of_rows, self.name)
             present = said.nonempty, rollout.nonempty
@@ -205,7 +211,7 @@ class Estimator(Objective):
             known = call_on_host(told, present, shape)[..., None]
             rollout = rollout._replace(mask=rollout.mask * known)
             episode.judged[id(self)] = rollout
-        return rollout, *values, parts
+        return rollout, values, logged, found.terms
 
     def judged(self, episode: Any) -> Any:
         """Returns the rollout of `rewarded()`, once that is known."""

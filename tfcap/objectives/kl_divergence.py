@@ -8,10 +8,10 @@ from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards.kl_penalty import check_kl_estimator
-from tfcap.rewards.kl_penalty import check_reference
-from tfcap.rewards.kl_penalty import kl_estimate
-from tfcap.rewards.kl_penalty import reference_log_probs
+from tfcap.rewards.distributions import check_kl_estimator
+from tfcap.rewards.distributions import check_reference
+from tfcap.rewards.distributions import kl_estimate
+from tfcap.rewards.distributions import reference_log_probs
 
 LEVELS = ("word", "sequence")
 NORMALIZATIONS = ("sequence", "length")
@@ -25,7 +25,7 @@ class KLDivergence(Estimator):
     loss = k(sum_t log p(word[t]) - log reference(word[t]))    # "sequence"
     ```
 
-    with `k` as of `tfcap.rewards.kl_estimate`, whose gradient reaches the
+    with `k` as of `tfcap.rewards.KLPenalty`, whose gradient reaches the
     speaker through the log probabilities, the drawn words being constants. By
     sequences, the gradient of k2 is in the mean that of the divergence, as
     `ScoreFunction` of `tfcap.rewards.KLPenalty` has it. By words, it is that

@@ -63,5 +63,5 @@ class ListenerLoss(Estimator):
         return self.judged(episode)
 
     def per_sample_loss(self, episode):
-        _, rewards, parts = self.rewarded(episode, self.reward.measure)
+        _, rewards, _, parts = self.rewarded(episode)
         return -rewards, rewards, parts

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
-from tfcap.rewards.linear import Linear
+from tfcap.rewards.reward import Linear
 
 
 class Term(NamedTuple):

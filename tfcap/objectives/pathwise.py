@@ -5,7 +5,7 @@ from keras import ops
 from tfcap.decoding import Decoder
 from tfcap.decoding.termination import every_ending
 from tfcap.objectives.estimator import Estimator
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 
 
 class Pathwise(Estimator):
@@ -91,9 +91,7 @@ reward=ConstantReward. Use ScoreFunction, which needs the reward's values only.
         rollout = episode.rollout(self.decoder)
         if rollout.endings is not None:
             return self._over_endings(rollout, episode)
-        _, rewards, parts = self.rewarded(
-            episode, self.reward.measure, gradient=True
-        )
+        _, rewards, _, parts = self.rewarded(episode, gradient=True)
         return -rewards, rewards, parts
 
     def _over_endings(self, rollout, episode):
@@ -105,8 +103,9 @@ reward=ConstantReward. Use ScoreFunction, which needs the reward's values only.
             values = ops.reshape(values, ops.shape(chances))
             return ops.sum(chances * ops.cast(values, chances.dtype), axis=-1)
 
-        credit, rewards, parts = self.reward.credited(every, episode)
-        parts = {name: expected(values) for name, values in parts.items()}
+        found = self.reward.scored(every, episode)
+        credit, rewards = found.credit(), found.values
+        parts = {name: expected(x) for name, x in found.terms.items()}
         # To others' rewards an ending is a constant: their words have the rest.
         effects = expected(ops.stop_gradient(credit - rewards))
         effects = effects - ops.stop_gradient(effects)

@@ -13,9 +13,9 @@ from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards import as_reward
-from tfcap.rewards.kl_penalty import check_reference
-from tfcap.rewards.kl_penalty import reference_log_probs
+from tfcap.rewards.distributions import check_reference
+from tfcap.rewards.distributions import reference_log_probs
+from tfcap.rewards.text_rewards import as_reward
 
 LOSSES = ("dpo", "ipo", "simpo")
 PAIRS = ("best_worst", "all")
@@ -129,9 +129,7 @@ class PreferenceLoss(Estimator):
 
     def per_sample_loss(self, episode):
         check_discrete(episode.rollout(self.decoder), self.decoder, self)
-        rollout, rewards, own, parts = self.rewarded(
-            episode, self.reward.measured
-        )
+        rollout, rewards, own, parts = self.rewarded(episode)
         check_of_sequences(rewards, "PreferenceLoss")
         check_several(rewards, "PreferenceLoss")
         scores = self._scores(rollout, episode)

@@ -12,7 +12,7 @@ from tfcap.decoding import Sample
 from tfcap.decoding.loop import read_again
 from tfcap.layers import Categorical
 from tfcap.objectives.estimator import Estimator
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 
 
 class RELAX(Estimator):
@@ -114,9 +114,7 @@ class RELAX(Estimator):
         return self.judged(episode)
 
     def per_sample_loss(self, episode):
-        rollout, rewards, own, parts = self.rewarded(
-            episode, self.reward.credited
-        )
+        rollout, rewards, own, parts = self.rewarded(episode, credit=True)
         if len(rewards.shape) == 2:
             rewards = rewards[..., None]
         rewards = ops.stop_gradient(ops.cast(rewards, "float32"))

@@ -22,7 +22,7 @@ from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
 from tfcap.objectives.objective import each_once
 from tfcap.rewards import Reward
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 
 NORMALIZATIONS = ("sequence", "token", "length", "constant")
 STANDARDIZATIONS = (False, True, "batch")
@@ -170,9 +170,7 @@ class ScoreFunction(Estimator):
 
     def per_sample_loss(self, episode):
         check_discrete(episode.rollout(self.decoder), self.decoder, self)
-        rollout, rewards, own, parts = self.rewarded(
-            episode, self.reward.credited
-        )
+        rollout, rewards, own, parts = self.rewarded(episode, credit=True)
         rewards = ops.where(
             _with_axes_of(rollout.nonempty, rewards), rewards, 0
         )

@@ -12,7 +12,7 @@ from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 
 LOSSES = (
     *("risk", "sequence_likelihood", "softmax_margin"),
@@ -107,9 +107,7 @@ class StructureLoss(Estimator):
 
     def per_sample_loss(self, episode):
         check_discrete(episode.rollout(self.decoder), self.decoder, self)
-        rollout, rewards, own, parts = self.rewarded(
-            episode, self.reward.measured
-        )
+        rollout, rewards, own, parts = self.rewarded(episode)
         check_of_sequences(rewards, "StructureLoss")
         check_several(rewards, "StructureLoss")
         rollout = scored_anew(rollout, self.decoder)

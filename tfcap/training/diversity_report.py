@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcap.text import caption_tokenize_batch
 from tfcap.text import cider_d
-from tfcap.text import distinct_n
-from tfcap.text import mutual_bleu
+from tfcap.text.caption_tokenization import caption_tokenize_batch
+from tfcap.text.scores.bleu import mutual_bleu
+from tfcap.text.scores.caption_statistics import distinct_n
 
 TITLES = {
     "mean_cider_d": "mean CIDEr-D",

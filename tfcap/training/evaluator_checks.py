@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tfcap.rewards.embeddings import check_embedder
-from tfcap.rewards.embeddings import check_vocabulary
+from tfcap.rewards.retrieval import check_embedder
+from tfcap.rewards.reward import check_vocabulary
 
 #: How names of scores begin that are not another listener's.
 _TAKEN = ("human", "image_to_text")

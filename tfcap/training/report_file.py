@@ -6,7 +6,7 @@ import numpy as np
 
 from tfcap._io import malformed
 from tfcap._io import read_json
-from tfcap.text import MissingScore
+from tfcap.text.missing_score import MissingScore
 
 FORMAT = "tfcap-speaker-report"
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

@@ -8,9 +8,9 @@ import numpy as np
 from tfcap._io import whole_file
 from tfcap._io.json_file import finite
 from tfcap.text import caption_language
-from tfcap.text import caption_tokenize_batch
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_report import TITLES
+from tfcap.text.caption_tokenization import caption_tokenize_batch
 from tfcap.training.report_file import FORMAT
 from tfcap.training.report_file import read_report
 
@@ -73,7 +73,7 @@ class SpeakerReport:
             caption of each image; NaN where the listener heard none.
         each: Dict of a score's name to a float array of shape `(M,)`, the
             score of each caption.
-        absent: Dict of a score's name to its `tfcap.text.MissingScore`.
+        absent: Dict of a score's name to its `MissingScore`.
     """
 
     scores: dict
@@ -109,7 +109,7 @@ class SpeakerReport:
             which say a word twice in a row, `"repeated_bigram_rate"`, which
             say some bigram twice, `"bad_ending_rate"`, `"unfinished_rate"`;
             shares of n-grams: `"repeated_bigrams"` and `"repeated_trigrams"`
-            (see `tfcap.text.repeated_ngrams()`); and `"mean_length"` in words.
+            (see `repeated_ngrams()`); and `"mean_length"` in words.
             Where the training captions were given, `"novel_bigrams"` and
             `"novel_trigrams"`, shares that these never say, and
             `"lm_log_prob"`, the mean log probability a word under an n-gram
