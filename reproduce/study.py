@@ -9,16 +9,12 @@ import time
 import keras
 
 from reproduce.claims import Claims
-from tfcap._io import is_there
 from tfcap._io import make_folder
 from tfcap._io import malformed
 from tfcap._io import read_sealed
 from tfcap._io import sealed
 from tfcap._io import sync_folder
-from tfcap._io import tried_again
 from tfcap._io import whole_file
-from tfcap.training import DataWait
-from tfcap.training import ProgressLines
 from tfcap.training import Resume
 from tfcap.training import check_shared
 from tfcap.training import from_chief
@@ -51,7 +47,7 @@ class Study:
             checked.
         seed: Integer.
         verbose: 0 for silence, 1 for progress bars, 2 for lines: what begins,
-            every epoch, and a line at least every minute of training.
+            and every epoch.
 
     Attributes:
         about: Dict, as it is written down in the folder.
@@ -121,13 +117,11 @@ class Study:
         if optimizer is not None and not optimizer.built:
             # Left to the first step, its variables cost a second trace of it.
             optimizer.build(model.trainable_variables)
-        callbacks, folder = [*callbacks, DataWait()], self.path(name)
+        callbacks, folder = list(callbacks), self.path(name)
         if is_chief():
             callbacks += [
                 keras.callbacks.TensorBoard(folder, write_graph=False)
             ]
-        if self.verbose > 1:
-            callbacks.append(ProgressLines(name))
         model.fit(
             batches.dataset(epochs),
             epochs=epochs,
@@ -135,7 +129,7 @@ class Study:
             # The data set is in its order already.
             shuffle=False,
             callbacks=[*callbacks, Resume(self.path(name, "checkpoints"))],
-            verbose=self.bars,
+            verbose=self.verbose,
         )
         for role, network in networks.items():
             network.trainable = True
@@ -165,7 +159,7 @@ class Study:
 
     def has(self, path):
         """Whether a file is there, for all workers alike."""
-        return from_chief(is_there(path))
+        return from_chief(os.path.exists(path))
 
     def say(self, text):
         """Prints a line, if the study is not silent."""
@@ -176,9 +170,9 @@ class Study:
         """Removes what networks that are kept need no more, for good."""
         folder = os.path.join(self.directory, name)
         checkpoints = os.path.join(folder, "checkpoints")
-        if is_chief() and is_there(checkpoints):
+        if is_chief() and os.path.exists(checkpoints):
             shutil.rmtree(checkpoints, ignore_errors=True)
-            tried_again(folder, lambda: sync_folder(folder))
+            sync_folder(folder)
 
     def _own(self, about):
         """Writes down what the folder is for; refuses another study's."""

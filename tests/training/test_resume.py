@@ -18,16 +18,13 @@ from tests.faults.mutations import damage
 from tests.training import resumed
 from tests.training import test_checkpoint
 from tfcap.objectives import TeacherForcing
-from tfcap.training import DataWait
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training import ObjectiveModel
 from tfcap.training import Resume
 from tfcap.training.checkpoint import RunCheckpoint
 
 EPOCHS, STEPS = 3, 3
 #: Whatever a clock has to do with.
-TIMES = ("data_wait", "epoch_data_wait")
 
 
 def rows():
@@ -115,11 +112,10 @@ def train(folder, *callbacks, seed=None, **options):
         model.set_weights([2 * weight for weight in model.get_weights()])
     rate = keras.callbacks.LearningRateScheduler(lambda _, rate: 0.9 * rate)
     board = keras.callbacks.TensorBoard(folder / "logs", write_graph=False)
-    callbacks = [rate, DataWait(), Evaluate(), read, *callbacks, board]
+    callbacks = [rate, Evaluate(), read, *callbacks, board]
     history = fit(model, folder / "run", callbacks, **options)
     state = [*model.get_weights(), *map(np.array, model.optimizer.variables)]
-    found = {k: v for k, v in history.history.items() if k not in TIMES}
-    return state, history.epoch, found, read.seen
+    return state, history.epoch, history.history, read.seen
 
 
 def logged(folder):
@@ -128,9 +124,8 @@ def logged(folder):
     for path in folder.rglob("events*"):
         for event in tf.compat.v1.train.summary_iterator(str(path)):
             for value in event.summary.value:
-                if value.tag not in TIMES:
-                    content = value.tensor.SerializeToString()
-                    values.add((value.tag, event.step, content))
+                content = value.tensor.SerializeToString()
+                values.add((value.tag, event.step, content))
     return values
 
 
@@ -404,7 +399,7 @@ def of_a_game(optimizer):
 
 
 def of_an_objective(optimizer):
-    model = ObjectiveModel(TeacherForcing(), tiny.TableSpeaker())
+    model = JointTraining(tiny.TableSpeaker(), TeacherForcing())
     model.compile(optimizer, run_eagerly=True)
     return model
 

@@ -17,7 +17,6 @@ from tfcap.data import DatasetBatches
 from tfcap.objectives import TeacherForcing
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training import ObjectiveModel
 from tfcap.training import Resume
 
 EPOCHS, STEPS, SIZE = 3, 3, 2
@@ -83,7 +82,7 @@ def compiled(model, optimizer=None):
 
 
 def objective():
-    model = ObjectiveModel(TeacherForcing(), tiny.TableSpeaker())
+    model = JointTraining(tiny.TableSpeaker(), TeacherForcing())
     model.compile(keras.optimizers.Adam(0.1), run_eagerly=True)
     return model
 

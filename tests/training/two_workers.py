@@ -23,8 +23,8 @@ from tests.training.resumed import fit
 from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
 from tfcap.objectives import TeacherForcing
+from tfcap.training import JointTraining
 from tfcap.training import MultiWorkerStrategy
-from tfcap.training import ObjectiveModel
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
@@ -144,7 +144,7 @@ def plain():
 
 
 def objective():
-    model = ObjectiveModel(TeacherForcing(), tiny.MemorySpeaker())
+    model = JointTraining(tiny.MemorySpeaker(), TeacherForcing())
     model.compile("adam", run_eagerly=True)
     return model
 

@@ -5,16 +5,15 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops.arguments import batch_entry
 from tfcap._ops.arguments import mask_for
-from tfcap._ops.arguments import mask_of
 from tfcap._ops.sequences import with_known_sizes
-from tfcap.losses.bidirectional_contrastive_loss import check_contrastive
-from tfcap.losses.bidirectional_contrastive_loss import combined
-from tfcap.losses.bidirectional_contrastive_loss import contrasts
-from tfcap.losses.cross_effects import contrast_effects
-from tfcap.losses.cross_effects import hinge_effects
-from tfcap.losses.hinge_retrieval_loss import check_hinge
-from tfcap.losses.hinge_retrieval_loss import hinges
+from tfcap.losses.contrastive_loss import check_contrastive
+from tfcap.losses.contrastive_loss import combined
+from tfcap.losses.contrastive_loss import contrast_effects
+from tfcap.losses.contrastive_loss import contrasts
 from tfcap.losses.retrieval_loss import DIRECTIONS
+from tfcap.losses.retrieval_loss import check_hinge
+from tfcap.losses.retrieval_loss import hinge_effects
+from tfcap.losses.retrieval_loss import hinges
 from tfcap.metrics import clip_score
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import Scored
@@ -64,13 +63,12 @@ class Retrieval(Reward):
             that show the same image are known; or `None` where all differ.
         name: String. Defaults to `"retrieval"`.
         credit: `"batch"` or `"own"`, what `ScoreFunction` weighs the words of
-            a caption with, and `Pathwise` its endings where these are
-            expected. `"batch"`: its reward plus what it adds to the
-            rewards of the others as a negative of theirs, an unbiased
-            estimate of the gradient of the expected reward. `"own"`: its
-            reward alone, as in the released code, which leaves a part of
-            that gradient out. Through words `Pathwise` always has all of
-            it. Defaults to `"batch"`.
+            a caption with, and `ExpectedEnding` its endings. `"batch"`: its
+            reward plus what it adds to the rewards of the others as a negative
+            of theirs, an unbiased estimate of the gradient of the expected
+            reward. `"own"`: its reward alone, as in the released code, which
+            leaves a part of that gradient out. Through words `Pathwise` always
+            has all of it. Defaults to `"batch"`.
 
     Example:
 
@@ -92,6 +90,7 @@ class Retrieval(Reward):
     """
 
     terms = ("collapse_ratio",)
+    #: Of all endings of a caption, others are compared with the drawn one.
     compares_drawn = True
 
     def __init__(
@@ -151,7 +150,7 @@ class Retrieval(Reward):
             "distractors": distractors,
             "same": same,
             "mask": rollout.nonempty,
-            "drawn": rollout.drawn,
+            "drawn": getattr(rollout.endings, "drawn", None),
         }
 
     def _images(self, episode, key, training):
@@ -467,7 +466,7 @@ def check_embedder(embedder, argument: str):
 def image_of(episode, key: str, reward: str):
     """Images of a batch, and the mask of their positions, `None` for all."""
     image = batch_entry(episode.inputs, key, f"which {reward} reads")
-    return image, mask_of(episode.inputs, key)
+    return image, episode.inputs.get(f"{key}_mask")
 
 
 def numbers_of(episode, key: str, reward: str):
@@ -526,10 +525,11 @@ def embedded_texts(embedder, rollout, training=False):
         if is_differentiable(embedder)
         else rollout.tokens
     )
-    if rollout.drawn is not None and hasattr(embedder, "embed_endings"):
-        going, eos = rollout.endings.words, rollout.endings.eos
+    endings = rollout.endings
+    every = endings is not None and endings.drawn is not None
+    if every and hasattr(embedder, "embed_endings"):
         texts = embedder.embed_endings(
-            going, rollout.mask, eos, training=training
+            endings.words, rollout.mask, endings.eos, training=training
         )
     else:
         texts = embedder.embed_texts(words, rollout.mask, training=training)

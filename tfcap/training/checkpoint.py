@@ -4,12 +4,10 @@ import json
 import os
 import weakref
 
-from tfcap._io import is_there
 from tfcap._io import load_arrays
 from tfcap._io import make_folder
 from tfcap._io import rename
 from tfcap._io import save_arrays
-from tfcap._io.durable import replace
 from tfcap.training.frozen_weights import frozen_digests
 from tfcap.training.frozen_weights import in_order
 from tfcap.training.model_state import array_of
@@ -98,9 +96,9 @@ class RunCheckpoint:
         arrays |= more or {}
         described = describe(model, self._settings.now) | {"frozen": frozen}
         meta = json.dumps({"epoch": epoch, **about, **described})
-        save_arrays(self._next, {"meta": meta, **arrays}, like=self.path)
-        if is_there(self.path):
-            replace(self.path, self.previous)
+        save_arrays(self._next, {"meta": meta, **arrays})
+        if os.path.exists(self.path):
+            os.replace(self.path, self.previous)
         rename(self._next, self.path)
 
     def _split(self, model):
@@ -175,7 +173,7 @@ class RunCheckpoint:
             )
         if self._path:
             # The next one to be saved must not take the place of a good one.
-            replace(self._path, self.path)
+            os.replace(self._path, self.path)
             self._path = None
 
     def restore(self, model):
@@ -208,7 +206,7 @@ class RunCheckpoint:
 
     def _load(self):
         """Description, arrays and path of the last one that can be used."""
-        paths = [p for p in (self.path, self.previous) if is_there(p)]
+        paths = [p for p in (self.path, self.previous) if os.path.exists(p)]
         if not paths:
             return None
         problems = []

@@ -12,8 +12,8 @@ from tfcap.training.callback_memory import memory_of
 from tfcap.training.callback_memory import set_history
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.data_order import DataOrder
-from tfcap.training.data_wait import DataWait
 from tfcap.training.draws import tell_draws
+from tfcap.training.joint_training import JointTraining
 from tfcap.training.metric_state import metric_arrays
 from tfcap.training.metric_state import set_metric_arrays
 from tfcap.training.model_state import build_on
@@ -29,7 +29,6 @@ from tfcap.training.resume_checks import check_size
 from tfcap.training.resume_checks import told_of_disk
 from tfcap.training.run_lock import RunLock
 from tfcap.training.running_fit import running_fit
-from tfcap.training.scaffold import Scaffold
 from tfcap.training.termination import Termination
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
@@ -57,7 +56,7 @@ class Resume(keras.callbacks.Callback):
     The same lines again go on from the folder, and end in the weights, logs
     and history of a run that was never stopped; when nothing is left to do,
     `fit()` returns at once, with the model as it was at the end. It serves
-    `ObjectiveModel`, `JointTraining` and any model of Keras. `epochs` counts
+    `JointTraining` and any model of Keras. `epochs` counts
     all epochs of the run, and may be raised later: from the averages where
     `SwapEMAWeights(swap_on_epoch=True)` has kept nothing else at the end.
 
@@ -168,7 +167,7 @@ class Resume(keras.callbacks.Callback):
         self.model._initial_epoch = None
 
     def on_train_batch_end(self, batch, logs=None):
-        if not isinstance(self.model, Scaffold):
+        if not isinstance(self.model, JointTraining):
             check_finite(logs, batch)
         self._order.watch()
         steps = self._fit.num_steps
@@ -267,8 +266,6 @@ class Resume(keras.callbacks.Callback):
     def _find_data(self, start, done):
         steps = self._fit.iterator.steps_per_epoch or 0
         sought = self._order.seek(start * steps + done)
-        for wait in self._waits():
-            wait.watch(self._fit)
         if sought:
             return
         count = start - self._began
@@ -299,8 +296,6 @@ class Resume(keras.callbacks.Callback):
         self._epoch_random = begun or random_arrays()
         steps = self._fit.steps()
         first = self._order.pass_steps(steps, done)
-        for wait in self._waits():
-            wait.leave_out(self._order.passed)
         if done:
             self._set_midst(about)
             # Data of unknown length may end before there are other logs.
@@ -333,9 +328,6 @@ class Resume(keras.callbacks.Callback):
     def _others(self):
         """The callbacks that remember by themselves."""
         return [c for c in self._fit.callbacks.callbacks if c is not self]
-
-    def _waits(self):
-        return [c for c in self._others() if isinstance(c, DataWait)]
 
     def _give_back(self, about):
         model, arrays = self.model, self._checkpoint.arrays

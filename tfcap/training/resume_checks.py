@@ -41,8 +41,8 @@ def told_of_disk():
 def check_finite(logs, batch):
     """Stops a model that Keras trains where what it logs is not finite.
 
-    Its weights have moved by then, which those of `ObjectiveModel` and
-    `JointTraining` never do; no checkpoint is written of them.
+    Its weights have moved by then, which those of `JointTraining` never do; no
+    checkpoint is written of them.
 
     Args:
         logs: Dict of numbers and of arrays of them, or `None`.

@@ -3,7 +3,6 @@
 import errno
 import os
 
-from tfcap._io import named
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
 
@@ -45,8 +44,7 @@ class RunLock:
     def release(self):
         """Gives the lock up."""
         if self.path in self._open:
-            with named(self.path):
-                os.close(self._open.pop(self.path))
+            os.close(self._open.pop(self.path))
 
     def _take(self):
         if fcntl is None:

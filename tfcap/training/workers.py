@@ -31,9 +31,6 @@ def open_strategy():
     Returns:
         `tf.distribute.Strategy`.
 
-    Raises:
-        ValueError: If `TF_CONFIG` is malformed, or its port is taken.
-
     Example:
 
     >>> with tfcap.training.open_strategy().scope():
