@@ -25,7 +25,7 @@ from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Surprisal
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import JointTraining
 
 VARIANTS = ("paper", "code")

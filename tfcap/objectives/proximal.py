@@ -10,10 +10,10 @@ from tfcap.objectives.estimator import check_choices
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards.kl_penalty import check_kl_estimator
-from tfcap.rewards.kl_penalty import check_reference
-from tfcap.rewards.kl_penalty import kl_estimate
-from tfcap.rewards.kl_penalty import reference_log_probs
+from tfcap.rewards.distributions import check_kl_estimator
+from tfcap.rewards.distributions import check_reference
+from tfcap.rewards.distributions import kl_estimate
+from tfcap.rewards.distributions import reference_log_probs
 
 LEVELS = ("word", "sequence")
 NORMALIZATIONS = ("sequence", "length")

@@ -17,7 +17,6 @@ from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.ngrams import MAX_PACKED_ID
 from tfcap.text.ngrams import WORD_BITS
 from tfcap.text.ngrams import check_order
-from tfcap.text.ngrams import distinct_pairs
 from tfcap.text.ngrams import pack_ngrams
 from tfcap.text.ngrams import row_of_word
 
@@ -78,23 +77,6 @@ def count_documents(
         _tell(progress, f"{done:,} of {len(references):,} documents")
     _tell(progress and found, "done\n")
     return _merge(found)
-
-
-def frequent_ids(references, vocabulary, count_eos: bool, min_count: int):
-    """Ids of the words that some documents hold, ascending.
-
-    See `count_documents()`; `min_count` is the least number of documents.
-    """
-    counts = np.zeros(vocabulary.size, np.int64)
-    for start in range(0, len(references), _CHUNK):
-        documents = references[start : start + _CHUNK]
-        ids, lengths, sizes = _rows(documents, vocabulary, count_eos, start)
-        owners = np.repeat(np.arange(len(sizes)), sizes)
-        held, _ = distinct_pairs(
-            ids.astype(np.int64), owners[row_of_word(lengths)]
-        )
-        counts += np.bincount(held, minlength=len(counts))
-    return np.flatnonzero(counts >= min_count)
 
 
 def words_of(references, vocabulary):

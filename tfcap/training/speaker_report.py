@@ -11,14 +11,14 @@ from tfcap._io import malformed
 from tfcap._io import read_json
 from tfcap._io import whole_file
 from tfcap._io.json_file import finite
-from tfcap.text import MissingScore
 from tfcap.text import caption_language
-from tfcap.text import caption_tokenize_batch
 from tfcap.text import cider_d
-from tfcap.text import distinct_n
 from tfcap.text import evaluate_captions
-from tfcap.text import mutual_bleu
 from tfcap.text.caption_report import TITLES
+from tfcap.text.caption_tokenization import caption_tokenize_batch
+from tfcap.text.missing_score import MissingScore
+from tfcap.text.scores.bleu import mutual_bleu
+from tfcap.text.scores.caption_statistics import distinct_n
 
 _FORMAT = "tfcap-speaker-report"
 _WRITE = "Write one with `SpeakerReport.save()`."

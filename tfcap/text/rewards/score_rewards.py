@@ -266,7 +266,8 @@ def chair_reward(
     nothing is never wrong.
 
     Args:
-        objects: A `tfcap.text.ObjectSynonyms`, or the path of a file of them.
+        objects: Path of a file with a line for each object, all its names
+            with commas between, or a list of lists of these.
         references, extract, num_workers: See `CaptionReward`.
 
     Returns:
@@ -274,7 +275,7 @@ def chair_reward(
 
     Example:
 
-    >>> objects = tfcap.text.ObjectSynonyms([["dog", "puppy"], ["frisbee"]])
+    >>> objects = [["dog", "puppy"], ["frisbee"]]
     >>> reward = tfcap.text.rewards.chair_reward(objects)
     >>> reward(["a dog and a frisbee"], references=[["the puppy runs"]])
     [-0.5]
@@ -283,8 +284,7 @@ def chair_reward(
 
     - Rohrbach et al., Object Hallucination in Image Captioning, EMNLP 2018
     """
-    if isinstance(objects, str | os.PathLike):
-        objects = ObjectSynonyms.load(objects)
+    objects = ObjectSynonyms.of(objects)
     score = functools.partial(_negative_chair, objects=objects)
     return CaptionReward(score, "chair", references, extract, num_workers)
 

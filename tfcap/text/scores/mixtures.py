@@ -1,7 +1,6 @@
 """Weighted sums of scores that have a name of their own."""
 
 import functools
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,9 +32,11 @@ def spider(cider_d: Scores, spice: Scores) -> Scores:
 
     Example:
 
-    >>> cider_d = tfcap.text.Scores(1.0, np.array([0.5, 1.5]))
-    >>> spice = tfcap.text.Scores(0.2, np.array([0.1, 0.3]))
-    >>> print(tfcap.text.spider(cider_d, spice).each)
+    >>> from tfcap.text.scores.scores import Scores
+    >>> from tfcap.text.scores.mixtures import spider
+    >>> cider_d = Scores(1.0, np.array([0.5, 1.5]))
+    >>> spice = Scores(0.2, np.array([0.1, 0.3]))
+    >>> print(spider(cider_d, spice).each)
     [0.3 0.9]
 
     Reference:
@@ -49,50 +50,6 @@ def spider(cider_d: Scores, spice: Scores) -> Scores:
         "spice": (spice, SPIDER_WEIGHTS["spice"] / 2),
     }
     return _mix("SPIDEr", parts)
-
-
-def spider_max(cider_d: Scores, spice: Scores, sizes: Sequence[int]) -> Scores:
-    """SPIDEr-max: SPIDEr of the best of several captions of each image.
-
-    Of a few captions that a beam or a sampler gives, one is often much better
-    than the first: the score is an upper bound for whoever would choose among
-    them, and is no longer one of a single caption.
-
-    Args:
-        cider_d: `Scores` of all captions, those of an image one after the
-            other. As many captions of each image, or given document
-            frequencies, leave the weights of n-grams what they are for one.
-        spice: `Scores` of the same captions.
-        sizes: List of integers, the number of captions of each image.
-
-    Returns:
-        `Scores` of the images, in `[0, 5.5]`; `corpus` is the mean of `each`.
-
-    Raises:
-        ValueError: If one is missing, or if they are of other captions.
-
-    Example:
-
-    >>> cider_d = tfcap.text.Scores(1.0, np.array([0.5, 1.5, 1.0]))
-    >>> spice = tfcap.text.Scores(0.2, np.array([0.1, 0.3, 0.2]))
-    >>> print(tfcap.text.spider_max(cider_d, spice, [2, 1]).each)
-    [0.9 0.6]
-
-    Reference:
-
-    - Labbe et al., Is my Automatic Audio Captioning System so Bad?
-      SPIDEr-max: a Metric to Consider Several Caption Candidates, DCASE 2022
-    """
-    captions = spider(cider_d, spice).each
-    if min(sizes, default=0) < 1 or sum(sizes) != len(captions):
-        raise ValueError(
-            "`sizes` must be positive and add up to the number of captions. "
-            f"Received: {len(sizes)} sizes, the sum of which is {sum(sizes)}, "
-            f"for {len(captions)} captions."
-        )
-    starts = np.cumsum(sizes) - sizes
-    each = np.maximum.reduceat(captions, starts)
-    return Scores(float(each.mean()), each)
 
 
 def bcmr(
@@ -121,8 +78,10 @@ def bcmr(
 
     Example:
 
-    >>> one = tfcap.text.Scores(1.0, np.array([1.0, 0.5]))
-    >>> print(tfcap.text.bcmr([one] * 4, one, one, one).each)
+    >>> from tfcap.text.scores.scores import Scores
+    >>> from tfcap.text.scores.mixtures import bcmr
+    >>> one = Scores(1.0, np.array([1.0, 0.5]))
+    >>> print(bcmr([one] * 4, one, one, one).each)
     [11.   5.5]
 
     Reference:
