@@ -126,7 +126,7 @@ class KLDivergence(Estimator):
     loss = sum_t k(log p(word[t]) - log reference(word[t]))
     ```
 
-    with `k` as of `tfcap.rewards.kl_estimate`, whose gradient reaches the
+    with `k` as of `tfcap.rewards.KLPenalty`, whose gradient reaches the
     speaker through the log probabilities, the drawn words being constants. The
     gradient of k2 is in the mean that of what every word adds, given the words
     before: an earlier word has no credit for where it leads, as it has by

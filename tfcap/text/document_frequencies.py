@@ -126,7 +126,6 @@ class DocumentFrequencies:
         max_order: int = 4,
         count_eos: bool = True,
         min_count: int = 2,
-        progress: bool = False,
     ) -> "DocumentFrequencies":
         """Counts the n-grams of a corpus.
 
@@ -146,8 +145,6 @@ class DocumentFrequencies:
                 caption. Defaults to `True`.
             min_count: Integer, fewest documents of an n-gram that is kept.
                 Defaults to `2`, which loses nothing; `1` keeps all.
-            progress: Boolean, whether to report on the standard error how far
-                the count is.
 
         Returns:
             A `DocumentFrequencies`.
@@ -168,7 +165,6 @@ class DocumentFrequencies:
             vocabulary,
             max_order,
             count_eos,
-            progress,
             lambda x: table._codes(x, vocabulary.unk),
         )
         kept = counts >= min_count

@@ -106,8 +106,8 @@ def evaluate_captions(
         objects: For `"chair"`, optional: path of a file with a line for each
             object, all its names with commas between, or a list of lists of
             these.
-        annotated: List, as long, of the objects of each image, optional, see
-            `chair()`.
+        annotated: List, as long, of the objects of each image, optional, such
+            as `tfcap.data.load_instances()` gives.
         num_workers: Integer, processes for METEOR, see `meteor()`. Defaults
             to `0`.
 

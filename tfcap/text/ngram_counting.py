@@ -8,7 +8,6 @@ hashed and no n-gram becomes a Python object.
 
 import collections
 import itertools
-import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -25,27 +24,18 @@ _CHUNK = 8192
 
 
 def as_documents(references):
-    """Returns references as a sequence.
-
-    Raises:
-        TypeError: If the documents are not what iterating over them gives.
-    """
-    cure = None
+    """Returns references as a sequence, those of a dict without its keys."""
     if isinstance(references, Mapping):
-        cure = "`references.values()`, or the captions of a batch by their key"
-    elif hasattr(references, "as_numpy_iterator"):
-        cure = (
-            "`(row for batch in references.as_numpy_iterator() for row in "
-            'batch["caption"])`'
-        )
-    if cure:
-        raise TypeError(
-            "`references` must be an iterable of documents, each the captions "
-            f"of an image. Received: a {type(references).__name__}. Pass "
-            f"{cure}."
-        )
+        references = references.values()
     if isinstance(references, np.ndarray) and references.dtype != object:
         return references
+    references = list(references)
+    if references and isinstance(references[0], Mapping):
+        raise TypeError(
+            "`references` must be an iterable of documents, each the captions "
+            f"of an image. Received: dicts of {', '.join(references[0])}. Take "
+            "the captions out of the batches."
+        )
     # Ragged tensors have no length, nor have their rows.
     return [
         row.to_list() if hasattr(row, "to_list") else row for row in references
@@ -53,7 +43,7 @@ def as_documents(references):
 
 
 def count_documents(
-    references, vocabulary, max_order: int, count_eos: bool, progress, codes
+    references, vocabulary, max_order: int, count_eos: bool, codes
 ):
     """Counts the documents that hold each n-gram.
 
@@ -73,9 +63,6 @@ def count_documents(
         documents = references[start : start + _CHUNK]
         ids, lengths, sizes = _rows(documents, vocabulary, count_eos, start)
         found.append(_count(codes(ids), lengths, sizes, max_order))
-        done = start + len(documents)
-        _tell(progress, f"{done:,} of {len(references):,} documents")
-    _tell(progress and found, "done\n")
     return _merge(found)
 
 
@@ -249,9 +236,3 @@ def _run_starts(keys):
     changes = np.ones(len(keys), bool)
     changes[1:] = keys[1:] != keys[:-1]
     return np.flatnonzero(changes)
-
-
-def _tell(progress, message):
-    if progress:
-        sys.stderr.write(f"\r\033[Kdocument frequencies: {message}")
-        sys.stderr.flush()

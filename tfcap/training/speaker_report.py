@@ -90,7 +90,7 @@ class SpeakerReport:
             caption of each image; NaN where the listener heard none.
         each: Dict of a score's name to a float array of shape `(M,)`, the
             score of each caption.
-        absent: Dict of a score's name to its `tfcap.text.MissingScore`.
+        absent: Dict of a score's name to its `MissingScore`.
     """
 
     scores: dict
@@ -126,7 +126,7 @@ class SpeakerReport:
             which say a word twice in a row, `"repeated_bigram_rate"`, which
             say some bigram twice, `"bad_ending_rate"`, `"unfinished_rate"`;
             shares of n-grams: `"repeated_bigrams"` and `"repeated_trigrams"`
-            (see `tfcap.text.repeated_ngrams()`); and `"mean_length"` in words.
+            (see `repeated_ngrams()`); and `"mean_length"` in words.
             Where the training captions were given, `"novel_bigrams"` and
             `"novel_trigrams"`, shares that these never say, and
             `"lm_log_prob"`, the mean log probability a word under an n-gram

@@ -151,7 +151,7 @@ def test_conversations_are_read(completion):
 
 
 def test_nothing_is_worth_nothing_and_without_truth_there_is_no_reward():
-    reward = rouge_l_reward("truth")
+    reward = rouge_l_reward(references="truth")
     said = ["", [], [message(None)], "...\u2028\U0001f600", "a dog", "a dog"]
     said += ["a dog " * 501]
     truth = [["a dog"]] * 4 + [[], None, ["a dog"]]

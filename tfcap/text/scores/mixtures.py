@@ -27,9 +27,6 @@ def spider(cider_d: Scores, spice: Scores) -> Scores:
     Returns:
         `Scores`, in `[0, 5.5]`.
 
-    Raises:
-        ValueError: If one is missing, or if they are of other captions.
-
     Example:
 
     >>> from tfcap.text.scores.scores import Scores
@@ -45,11 +42,8 @@ def spider(cider_d: Scores, spice: Scores) -> Scores:
       of SPIDEr, ICCV 2017. The paper trains on the sum; as a metric it is
       reported as the mean (aac-metrics and the DCASE challenges).
     """
-    parts = {
-        "cider_d": (cider_d, SPIDER_WEIGHTS["cider_d"] / 2),
-        "spice": (spice, SPIDER_WEIGHTS["spice"] / 2),
-    }
-    return _mix("SPIDEr", parts)
+    weights = SPIDER_WEIGHTS["cider_d"] / 2, SPIDER_WEIGHTS["spice"] / 2
+    return _mix(zip((cider_d, spice), weights))
 
 
 def bcmr(
@@ -73,9 +67,6 @@ def bcmr(
     Returns:
         `Scores`, in `[0, 20]`.
 
-    Raises:
-        ValueError: If one is missing, or if they are of other captions.
-
     Example:
 
     >>> from tfcap.text.scores.scores import Scores
@@ -89,38 +80,13 @@ def bcmr(
     - Liu et al., Improved Image Captioning via Policy Gradient Optimization
       of SPIDEr, ICCV 2017, who call the sum BCMR
     """
-    bleu = [None] * 4 if bleu is None else list(bleu)
-    if len(bleu) != 4:
-        raise ValueError(
-            "`bleu` must hold BLEU-1 to BLEU-4. Received: "
-            f"{len(bleu)} scores. Use `bleu(..., max_order=4)`."
-        )
-    parts = {
-        f"bleu[{k}]": (scores, weight)
-        for k, (scores, weight) in enumerate(zip(bleu, BCMR_BLEU_WEIGHTS))
-    }
-    parts["cider_d"] = cider_d, BCMR_WEIGHTS["cider_d"]
-    parts["meteor"] = meteor, BCMR_WEIGHTS["meteor"]
-    parts["rouge_l"] = rouge_l, BCMR_WEIGHTS["rouge_l"]
-    return _mix("BCMR", parts)
+    parts = *bleu, cider_d, meteor, rouge_l
+    return _mix(zip(parts, (*BCMR_BLEU_WEIGHTS, *BCMR_WEIGHTS.values())))
 
 
-def _mix(name, parts):
-    """Weighted sum of parts, a dict of argument to `(scores, weight)`."""
-    missing = [f"`{key}`" for key, part in parts.items() if part[0] is None]
-    if missing:
-        raise ValueError(
-            f"{', '.join(missing)} must be given: no other score takes the "
-            f"place of a part of {name}. Received: None. Compute it, or "
-            f"report {name} as absent."
-        )
-    sizes = {key: len(part[0].each) for key, part in parts.items()}
-    if len(set(sizes.values())) > 1:
-        raise ValueError(
-            f"The parts of {name} must be scores of the same captions. "
-            f"Received: {sizes} captions."
-        )
-    parts = list(parts.values())
+def _mix(parts):
+    """Weighted sum of parts, pairs of `Scores` and a weight."""
+    parts = list(parts)
     return ResampledScores(
         float(sum(weight * part.corpus for part, weight in parts)),
         np.sum([weight * part.each for part, weight in parts], axis=0),
