@@ -94,7 +94,7 @@ def objective(listener):
     frequencies = DocumentFrequencies.from_references(WORDS, VOCABULARY)
     options, human = {"max_length": 3}, decoding.GroundTruth()
     cider = rewards.CIDErD(frequencies, jit_compile=False)
-    cider = cider + rewards.ROUGEL(jit_compile=False)
+    cider = cider + rewards.ROUGEL()
     distance = rewards.PairwiseDiversity(jit_compile=False)
     samples = decoding.Sample(layers.Categorical(seed=1), 2, **options)
     greedy = decoding.Greedy(**options)

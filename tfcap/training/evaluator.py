@@ -13,8 +13,8 @@ from tfcap._ops import reference_mask
 from tfcap.decoding import Greedy
 from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
-from tfcap.rewards.embeddings import check_embedder
-from tfcap.rewards.embeddings import check_vocabulary
+from tfcap.rewards.retrieval import check_embedder
+from tfcap.rewards.reward import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
 from tfcap.training.dataset_inputs import dataset_inputs
