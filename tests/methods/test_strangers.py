@@ -202,7 +202,7 @@ def test_what_does_not_fit_is_refused_with_the_cure(wrong, told):
     [
         (
             lambda: methods.psst(stranger.Storyteller(), pair()[1], **trade()),
-            "Learner `speaker` must be built",
+            "`speaker` must be built",
         ),
         (
             lambda: methods.frozen_listener(*pair(), estimator="st", **trade()),
@@ -301,6 +301,12 @@ def test_what_a_variant_does_not_read_is_refused(name, variant, wrong):
     told = f"`{argument}` must stay .* does not read it.*Leave it out"
     with pytest.raises(ValueError, match=told):
         UNREAD[name](**variant, **wrong)
+
+
+def test_an_unknown_argument_is_refused_by_the_name_of_the_method():
+    told = "`max_lenght` must be an argument of psst.*rho.*max_length"
+    with pytest.raises(TypeError, match=told):
+        UNREAD["psst"](max_lenght=3)
 
 
 def test_what_a_variant_reads_may_be_given():

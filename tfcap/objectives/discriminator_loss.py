@@ -12,13 +12,13 @@ from tfcap.losses.masked_loss import n_pair_loss
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
-from tfcap.rewards.embeddings import check_vocabulary
-from tfcap.rewards.embeddings import embedded_images
-from tfcap.rewards.embeddings import embedded_texts
-from tfcap.rewards.embeddings import entry
-from tfcap.rewards.embeddings import image_key
-from tfcap.rewards.embeddings import position_mask
-from tfcap.rewards.match_probability import check_evaluator
+from tfcap.rewards.critics import check_evaluator
+from tfcap.rewards.retrieval import embedded_images
+from tfcap.rewards.retrieval import embedded_texts
+from tfcap.rewards.retrieval import image_key
+from tfcap.rewards.retrieval import image_of
+from tfcap.rewards.retrieval import numbers_of
+from tfcap.rewards.reward import check_vocabulary
 
 
 class DiscriminatorLoss(Estimator):
@@ -118,8 +118,7 @@ class DiscriminatorLoss(Estimator):
 
     def _images(self, episode):
         """Embeddings of the images, `(B, D)`."""
-        image = entry(episode, self.image, "DiscriminatorLoss")
-        mask = position_mask(episode, self.image)
+        image, mask = image_of(episode, self.image, "DiscriminatorLoss")
         if self.retriever is None:
             training = episode.training
             return embedded_images(self.evaluator, image, training, mask)
@@ -130,7 +129,7 @@ class DiscriminatorLoss(Estimator):
         """Numbers `(B,)` by which rows of one image are known, or `None`."""
         if self.same is None:
             return None
-        return ops.cast(entry(episode, self.same, "DiscriminatorLoss"), "int32")
+        return numbers_of(episode, self.same, "DiscriminatorLoss")
 
     def _texts(self, rollout, episode):
         """Embeddings `(B, S, D)`, and which are of some words, `(B, S)`."""
