@@ -202,10 +202,8 @@ def test_the_numbers_are_those_that_were_given():
     assert float(pathwise.decoder.channel.temperature) == pytest.approx(0.7)
     assert pathwise.decoder.channel.seed == 3
     assert pathwise.decoder.max_length == 4
-    assert (
-        forcing.normalize == "token"
-        and model.learners["generator"].global_clipnorm == 2.0
-    )
+    assert forcing.normalize == "token"
+    assert model.learners["generator"].global_clipnorm == 2.0
     for method in (methods.gan1, methods.gan2):
         model, _ = through(method, **options)
         norms = [p.global_clipnorm for p in model.learners.values()]

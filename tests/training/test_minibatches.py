@@ -315,7 +315,7 @@ def test_a_divergence_holds_a_speaker_beyond_the_bounds_of_its_ratio():
 
 def test_scores_of_another_temperature_have_no_ratio():
     warm = Sample(Categorical(temperature=0.5), 2, max_length=3)
-    with pytest.raises(ValueError, match="at another temperature than 1"):
+    with pytest.raises(ValueError, match="drawn at temperature 1"):
         JointTraining(
             tiny.TableSpeaker(1),
             ScoreFunction(ConstantReward(), warm),

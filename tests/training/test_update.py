@@ -294,6 +294,6 @@ def test_other_errors_stay_what_they_are():
 
 
 def test_an_unknown_choice_is_refused():
-    match = "`nonfinite` must be one of 'raise', 'skip', 'ignore'. Received: no"
+    match = '`nonfinite` must be "raise", "skip" or "ignore". Received: no'
     with pytest.raises(ValueError, match=match):
         JointTraining(tiny.TableSpeaker(), TeacherForcing(), nonfinite="stop")

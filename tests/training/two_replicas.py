@@ -143,16 +143,15 @@ def cooperative(optimizer=keras.optimizers.SGD, turns=()):
 
 
 def clipped():
-    """Batches, and parts of them, whose gradient is clipped."""
+    """One update of a batch, and two, whose gradient is clipped."""
     speakers = Seeing(0), Seeing(0)
     models = [
         JointTraining(
             speaker,
             {"g": Learner(speaker, TeacherForcing("token"), 0.3)},
-            minibatch_size=size,
             updates_per_rollout=updates,
         )
-        for speaker, size, updates in zip(speakers, (None, 2), (1, 2))
+        for speaker, updates in zip(speakers, (1, 2))
     ]
     for model in models:
         model.compile(keras.optimizers.Adam(1.0, epsilon=1.0))

@@ -14,11 +14,9 @@ from tfcap.data.encoded_captions import build_vocabulary
 from tfcap.data.encoded_captions import tokenize_captions
 from tfcap.data.encoded_dialogs import EncodedDialogs
 from tfcap.data.extraction import extract_features
-from tfcap.data.extraction import frame_differences
 from tfcap.data.extraction import read_image
 from tfcap.data.features import load_features
 from tfcap.data.features import save_features
-from tfcap.data.foreign_features import convert_features
 from tfcap.data.grammar_batches import CORRUPTIONS
 from tfcap.data.grammar_batches import GrammarBatches
 from tfcap.data.grammar_batches import corrupt_captions

@@ -23,7 +23,7 @@ from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import CLIPScore
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import MatchProbability
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import JointTraining
 
 REWARDS = ("contrast", "cosine")

@@ -16,8 +16,8 @@ from tfcap.objectives.proximal import KLDivergence
 from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.rewards import KLPenalty
 from tfcap.rewards import Standardized
-from tfcap.rewards import WeightedSum
-from tfcap.rewards import as_reward
+from tfcap.rewards.reward import WeightedSum
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import JointTraining
 
 

@@ -22,7 +22,7 @@ from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import Retrieval
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import JointTraining
 from tfcap.training import Learner
 

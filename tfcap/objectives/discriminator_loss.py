@@ -12,13 +12,13 @@ from tfcap.losses.masked_loss import n_pair_loss
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
-from tfcap.rewards.embeddings import check_vocabulary
-from tfcap.rewards.embeddings import embedded_images
-from tfcap.rewards.embeddings import embedded_texts
-from tfcap.rewards.embeddings import entry
-from tfcap.rewards.embeddings import image_key
-from tfcap.rewards.embeddings import position_mask
-from tfcap.rewards.match_probability import check_evaluator
+from tfcap.rewards.critics import check_evaluator
+from tfcap.rewards.retrieval import embedded_images
+from tfcap.rewards.retrieval import embedded_texts
+from tfcap.rewards.retrieval import image_key
+from tfcap.rewards.retrieval import image_of
+from tfcap.rewards.retrieval import numbers_of
+from tfcap.rewards.reward import check_vocabulary
 
 
 class DiscriminatorLoss(Estimator):
@@ -111,16 +111,14 @@ class DiscriminatorLoss(Estimator):
         if "mismatched" in self.parts:
             same = self.same
             if same is not None:
-                numbers = entry(episode, same, "DiscriminatorLoss")
-                same = ops.cast(numbers, "int32")
+                same = numbers_of(episode, same, "DiscriminatorLoss")
             others, apart = _of_others(human, there, same)
             logits["mismatched"] = judge.logits(images, others), apart
         return self._loss(logits)
 
     def _images(self, episode):
         """Embeddings of the images, `(B, D)`."""
-        image = entry(episode, self.image, "DiscriminatorLoss")
-        mask = position_mask(episode, self.image)
+        image, mask = image_of(episode, self.image, "DiscriminatorLoss")
         learns = self.retriever is None
         training = learns and episode.training
         images = embedded_images(self.reader, image, training, mask)

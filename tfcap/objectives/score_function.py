@@ -169,9 +169,7 @@ class ScoreFunction(RewardEstimator):
 
     def per_sample_loss(self, episode):
         check_discrete(episode.rollout(self.decoder), self.decoder, self)
-        rollout, rewards, own, parts = self.rewarded(
-            episode, self.reward.credited
-        )
+        rollout, rewards, own, parts = self.rewarded(episode, credit=True)
         said = rollout.nonempty
         rewards = ops.where(_with_axes_of(said, rewards), rewards, 0)
         rollout = scored_anew(rollout, self.decoder)
@@ -427,8 +425,8 @@ reward=ConstantReward. Use ScoreFunction, which needs the reward's values only.
             )
 
     def per_sample_loss(self, episode):
-        _, rewards, parts = self.rewarded(
-            episode, self.reward.measure, gradient=self.through_words
+        _, rewards, _, parts = self.rewarded(
+            episode, gradient=self.through_words
         )
         return -rewards, rewards, parts
 

@@ -7,7 +7,6 @@ from typing import Any
 from typing import NamedTuple
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from tfcap._ops import num_replicas
@@ -169,19 +168,41 @@ class JointTraining(keras.Model):
         if isinstance(learners, Objective):
             learners = {"speaker": Learner(speaker, learners)}
         self.speaker = speaker
-        self.nonfinite = _checked_nonfinite(nonfinite)
+        if nonfinite not in ("raise", "skip", "ignore"):
+            raise ValueError(
+                '`nonfinite` must be "raise", "skip" or "ignore". Received: '
+                f"nonfinite={nonfinite!r}."
+            )
+        self.nonfinite = nonfinite
         self.learners = dict(learners)
         self.networks = [learner.network for learner in learners.values()]
         for name, learner in learners.items():
             check_learner(name, learner, self.networks)
-        objectives = [learner.objective for learner in learners.values()]
-        objectives = {id(objective): objective for objective in objectives}
-        self._shares = len(objectives) == 1
+        objectives = {id(x.objective): x.objective for x in learners.values()}
+        firsts = {id(self.learners[n].objective): n for n in reversed(learners)}
+        self._prefixes = {
+            key: f"{name}_" if len(objectives) > 1 else ""
+            for key, name in firsts.items()
+        }
         self.minibatch_size = minibatch_size
         self.updates_per_rollout = updates_per_rollout
         self.clipped_ratio = minibatches.checked_ratio(self, clipped_ratio)
-        self.channels = _built_channels(objectives.values(), speaker)
-        self.trackers = {name: _mean(name) for name in self._log_names()}
+        layers = [x for each in objectives.values() for x in each.layers()]
+        self.channels = list({id(layer): layer for layer in layers}.values())
+        for layer in self.channels:
+            # Keras traces a model once more to build it as long as any layer
+            # of it is not built.
+            if not layer.built:
+                layer.build((None, speaker.vocabulary_size))
+        names = ["clipped_words"] if self.clipped_ratio else []
+        for key, objective in objectives.items():
+            logged = "loss", *objective.log_names()
+            names += [f"{self._prefixes[key]}{name}" for name in logged]
+        self.trackers = {name: keras.metrics.Mean(name=name) for name in names}
+        if nonfinite == "skip":
+            self.trackers["skipped_updates"] = keras.metrics.Sum(
+                name="skipped_updates"
+            )
         # After as many steps it is the same learners' turn again.
         self.period = math.lcm(*(each.every for each in learners.values()))
         for turn in range(self.period):
@@ -271,7 +292,7 @@ class JointTraining(keras.Model):
         Raises:
             ValueError: If rows or classes are weighted.
         """
-        _refuse_weights(sample_weight, class_weight)
+        _refuse_weights(sample_weight=sample_weight, class_weight=class_weight)
         return super().fit(x, *args, **kwargs)
 
     def save(self, *_, **__):
@@ -320,17 +341,10 @@ class JointTraining(keras.Model):
         """Takes a step: words, the losses of them, gradients, updates."""
         inputs = self.inputs_of(data)
         with self.step_of_schedules() as annealed:
-            groups = self._differentiated_together(self._now)
-            with tf.GradientTape(persistent=len(groups) > 1) as tape:
+            with tf.GradientTape(persistent=True) as tape:
                 episode = Episode(self.speaker, inputs, training=True)
                 computed = self._compute(self._now, episode)
-                totals = {
-                    names: self.optimizer_of(names[0]).scale_loss(
-                        _total(computed, names)
-                    )
-                    for names in groups
-                }
-            logs = self.update(tape, totals, computed)
+            logs = self.update(tape, computed, [each.loss for each in computed])
         return {**logs, **annealed}
 
     def test_step(self, data):
@@ -347,7 +361,7 @@ class JointTraining(keras.Model):
             ValueError: If rows are weighted.
         """
         inputs, _, weights = keras.utils.unpack_x_y_sample_weight(data)
-        _refuse_weights(weights)
+        _refuse_weights(sample_weight=weights)
         pad = getattr(self.speaker, "pad", 0)
         return keras.tree.map_structure(lambda x: dense(x, pad), inputs)
 
@@ -385,50 +399,47 @@ class JointTraining(keras.Model):
         for part in parts.values():
             part.next_step()
 
-    def _differentiated_together(self, names):
-        """Names of learners that share a loss, and so one backward pass.
-
-        Optimizers that scale the loss may do it by different factors.
-        """
+    def _compute(self, names, episode):
+        """What the objectives of learners find, each once."""
         groups = {}
         for name in names:
-            alone = scales(self.optimizer_of(name))
-            key = name if alone else id(self.learners[name].objective)
+            key = id(self.learners[name].objective)
             groups.setdefault(key, []).append(name)
-        return [tuple(group) for group in groups.values()]
-
-    def _compute(self, names, episode):
-        """What the objectives of learners find, by their names."""
-        found, computed = {}, {}
-        for name in names:
-            network, objective, *_ = self.learners[name]
-            if id(objective) not in found:
-                found[id(objective)] = objective.losses(episode)
-            penalty = weight_penalty(network.trainable_variables)
-            computed[name] = Computed(*found[id(objective)], penalty)
+        computed = []
+        for key, names in groups.items():
+            losses, logs = self.learners[names[0]].objective.losses(episode)
+            loss = sum(losses.values(), 0.0)
+            for name in names:
+                network = self.learners[name].network
+                loss += weight_penalty(network.trainable_variables)
+            prefix = self._prefixes[key]
+            computed.append(Computed(names, prefix, losses, logs, loss))
         return computed
 
-    def update(self, tape, totals, computed):
+    def update(self, tape, computed, losses):
         """Steps the learners, all of them or none; returns what to log.
 
         Args:
             tape: `tf.GradientTape` that has seen the losses.
-            totals: Dict of losses to differentiate by the names, in a tuple,
-                of the learners they are for, scaled for their optimizers.
-            computed: Dict of `Computed` by the names of learners.
+            computed: List of `Computed`.
+            losses: List of scalars, of each what is to be differentiated.
         """
         updates = {}
-        for names, total in totals.items():
-            variables = [
-                self.learners[name].network.trainable_variables
-                for name in names
-            ]
-            each = tape.gradient(total, variables)
-            for name, own, gradients in zip(names, variables, each):
-                updates[name] = update_of(
-                    self.optimizer_of(name),
-                    *(gradients, own, self.learners[name].global_clipnorm),
-                )
+        for each, loss in zip(computed, losses):
+            groups = [each.names]
+            if any(scales(self.optimizer_of(name)) for name in each.names):
+                # Each by a factor of its own.
+                groups = [[name] for name in each.names]
+            for names in groups:
+                learners = [self.learners[name] for name in names]
+                own = [x.network.trainable_variables for x in learners]
+                one = tf.ones_like(loss)
+                scale = self.optimizer_of(names[0]).scale_loss(one)
+                slopes = tape.gradient(loss, own, output_gradients=scale)
+                for name, learner, *step in zip(names, learners, slopes, own):
+                    updates[name] = update_of(
+                        self.optimizer_of(name), *step, learner.global_clipnorm
+                    )
         causes = self._causes(computed, updates)
         finite = apply_if_finite(updates.values(), causes, self.nonfinite)
         if self.nonfinite != "skip":
@@ -439,32 +450,16 @@ class JointTraining(keras.Model):
         self.trackers["skipped_updates"].update_state(skipped)
         return self.log(computed, counts)
 
-    def _logged_together(self, names):
-        """Names of learners by the prefix of what they log."""
-        if self._shares:
-            return {"": tuple(names)}
-        return {f"{name}_": (name,) for name in names}
-
-    def _log_names(self):
-        names = []
-        for prefix, (name, *_) in self._logged_together(self.learners).items():
-            logged = self.learners[name].objective.log_names()
-            names += [f"{prefix}{key}" for key in ("loss", *logged)]
-        names += ["clipped_words"] if self.clipped_ratio else []
-        return names + ["skipped_updates"] * (self.nonfinite == "skip")
-
     def _causes(self, computed, updates):
         """Values that must be finite, by what to call them; causes first."""
         rewards, terms, totals = {}, {}, {}
-        for prefix, names in self._logged_together(computed).items():
-            losses, logs, _ = computed[names[0]]
+        for names, prefix, losses, logs, loss in computed:
             for name in self.learners[names[0]].objective.reward_names():
                 if name in logs:
                     rewards[f"`{prefix}{name}`"] = logs[name]
-            for name, loss in losses.items():
-                terms[f"the loss of `{prefix}{name}`"] = loss
-            whose = f" of `{names[0]}`" if prefix else ""
-            totals[f"the loss{whose}"] = _total(computed, names)
+            for name, value in losses.items():
+                terms[f"the loss of `{prefix}{name}`"] = value
+            totals[f"`{prefix}loss`"] = loss
         sizes = {
             f"the gradient of `{name}`": update.size
             for name, update in updates.items()
@@ -475,19 +470,15 @@ class JointTraining(keras.Model):
         """Updates the means; returns them and all else that is logged.
 
         Args:
-            computed: Dict of `Computed` by the names of learners.
+            computed: List of `Computed`.
             weight: Scalar tensor, of this batch in the means, which leave it
                 out at 0. Defaults to `None`: batches count alike.
         """
         values = {}
-        for prefix, names in self._logged_together(computed).items():
+        for each in computed:
             # The loss is a share, summed over replicas; a metric averages.
-            loss = _total(computed, names) * num_replicas()
-            for name, value in {
-                "loss": loss,
-                **computed[names[0]].logs,
-            }.items():
-                values[f"{prefix}{name}"] = value
+            logs = {"loss": each.loss * num_replicas(), **each.logs}
+            values |= {f"{each.prefix}{k}": v for k, v in logs.items()}
         for name, value in values.items():
             if name not in self.trackers:
                 continue
@@ -509,57 +500,13 @@ class JointTraining(keras.Model):
         return list(self.trackers.values())
 
 
-def _total(computed, names):
-    """The loss of learners that share an objective, with all penalties."""
-    loss = sum(computed[names[0]].losses.values(), 0.0)
-    return loss + sum(computed[name].penalty for name in names)
-
-
-def _mean(name):
-    """A metric of what is logged by a name."""
-    if name == "skipped_updates":
-        return keras.metrics.Sum(name=name)
-    return keras.metrics.Mean(name=name)
-
-
-def _built_channels(objectives, speaker):
-    """The layers of objectives; word channels are built for a vocabulary.
-
-    Keras traces a model once more to build it as long as any layer of it is
-    not built.
-    """
-    layers = {id(x): x for objective in objectives for x in objective.layers()}
-    for layer in layers.values():
-        if not layer.built:
-            layer.build((None, speaker.vocabulary_size))
-    return list(layers.values())
-
-
-def _checked_nonfinite(nonfinite):
-    choices = "raise", "skip", "ignore"
-    if nonfinite not in choices:
-        raise ValueError(
-            f"`nonfinite` must be one of {', '.join(map(repr, choices))}. "
-            f"Received: nonfinite={nonfinite!r}."
-        )
-    return nonfinite
-
-
-def _refuse_weights(sample_weight=None, class_weight=None):
+def _refuse_weights(**weights):
     """Refuses weights, which no term of an objective reads."""
-    remedy = (
-        "Weigh terms of the objective, or draw rows as often as they are to "
-        "count."
-    )
-    if sample_weight is not None:
-        leaves = keras.tree.flatten(sample_weight)
-        shapes = ", ".join(str(np.shape(leaf)) for leaf in leaves)
-        raise ValueError(
-            "`sample_weight` must be None: the rows of a batch count alike. "
-            f"Received: weights of shape {shapes}. {remedy}"
-        )
-    if class_weight is not None:
-        raise ValueError(
-            "`class_weight` must be None: an objective has no classes. "
-            f"Received: class_weight={class_weight!r}. {remedy}"
-        )
+    for name, value in weights.items():
+        if value is not None:
+            raise ValueError(
+                f"`{name}` must be None: the rows of a batch count alike. "
+                f"Received: {name} of type {type(value).__name__}. Weigh "
+                "terms of the objective, or draw rows as often as they are "
+                "to count."
+            )

@@ -39,71 +39,54 @@ def checked_ratio(
             through the scores of words, which are all that is computed again.
     """
     size, updates = model.minibatch_size, model.updates_per_rollout
-    if ratio is not None and not isinstance(ratio, ClippedRatio):
+    if checked_integer(updates, "updates_per_rollout") > 1:
+        ratio = ratio or ClippedRatio()
+    if size is not None:
+        checked_integer(size, "minibatch_size")
+    elif ratio is None:
+        return None
+    if not isinstance(ratio, ClippedRatio | None):
         raise TypeError(
             "`clipped_ratio` must be a `tfcap.objectives.ClippedRatio` or "
             f"None. Received: clipped_ratio={ratio!r}."
         )
-    if checked_integer(updates, "updates_per_rollout") > 1:
-        ratio = ratio or ClippedRatio()
-    if size is None and ratio is None:
-        return None
-    given = f"minibatch_size={size}, updates_per_rollout={updates}"
-    if size is not None:
-        checked_integer(size, "minibatch_size")
+    given = (
+        f"Received: minibatch_size={size}, updates_per_rollout={updates}, "
+        f"clipped_ratio={ratio!r}"
+    )
     if [x.network for x in model.learners.values()] != [model.speaker]:
         raise ValueError(
             "`learners` must be the speaker alone where its words are drawn "
-            f"once for several steps. Received: {given}, and the learners "
-            f"{', '.join(map(repr, model.learners))}. Leave the two out."
+            f"once for several steps. {given}, and the learners "
+            f"{', '.join(map(repr, model.learners))}. Leave those arguments "
+            "out."
         )
     (learner,) = model.learners.values()
     for _, term in learner.objective.terms:
-        linear = isinstance(term, ScoreFunction | KLDivergence)
-        if not (linear or (ratio is None and term.scores_words)):
+        if not (_has_ratio(term) if ratio else term.scores_words):
             raise ValueError(
                 "Terms of `learners` must score words where these are drawn "
-                "once for several steps, as ScoreFunction, TeacherForcing and "
-                "KLDivergence do, and without `clipped_ratio` the losses of "
-                f"samples. Received: {given}, clipped_ratio={ratio!r}, and "
-                f"the term {term.name!r}. Leave these arguments out; smaller "
-                "batches and an optimizer with `gradient_accumulation_steps` "
-                "save memory, too."
-            )
-        if ratio is None:
-            continue
-        channel = getattr(term.decoder, "channel", None)
-        if isinstance(channel, Categorical) and channel.temperature != 1.0:
-            raise ValueError(
-                "`updates_per_rollout` must be 1, without a ratio, where words "
-                "are drawn at another temperature than 1: their stored scores "
-                f"are not those of the sampler. Received: {given}, and the "
-                f"term {term.name!r} with {channel!r}."
+                "once for several steps, as ScoreFunction, TeacherForcing, "
+                "KLDivergence and the losses of samples do; with a ratio, as "
+                "the first three do of words drawn at temperature 1. "
+                f"{given}, and the term {term.name!r}. Leave those arguments "
+                "out; smaller batches and an optimizer with "
+                "`gradient_accumulation_steps` save memory, too."
             )
     return ratio
 
 
-class _InParts:
-    """A speaker that scores given words a few rows at a time.
-
-    Without dropout: under several replicas, no loop of a graph draws.
-    """
-
-    def __init__(self, speaker, size):
-        self._speaker, self._size = speaker, size
-
-    def __getattr__(self, name):
-        return getattr(self._speaker, name)
-
-    def log_probs(self, state, tokens, training=False):
-        def score(state, tokens):
-            return self._speaker.log_probs(state, tokens, training=False)
-
-        return _in_parts(score, self._size, state, tokens)
+def _has_ratio(term):
+    """Check whether a term is linear in the scores that samplers give."""
+    channel = getattr(getattr(term, "decoder", None), "channel", None)
+    warm = isinstance(channel, Categorical) and channel.temperature != 1.0
+    return isinstance(term, ScoreFunction | KLDivergence) and not warm
 
 
 def _in_parts(score, size, state, tokens, *more):
     """Scores words a few rows at a time: `(B, S, T)`.
+
+    Without dropout: under several replicas, no loop of a graph draws.
 
     Args:
         score: Function of the state, the tokens and what else there is of some
@@ -143,25 +126,31 @@ def _part(tensor, index, count, rows):
 
 def _rows(inputs, tokens):
     """Rows of a batch, each of which may have several of tokens, as dialogs."""
-    leaves = [x for x in keras.tree.flatten(inputs) if x.shape.rank]
-    lengths = tf.stack([tf.maximum(tf.shape(x)[0], 1) for x in leaves])
+    lengths = _lengths(inputs)
     among = tf.shape(tokens)[0] % lengths == 0
     return tf.reduce_max(tf.where(among, lengths, 1))
+
+
+def _lengths(inputs):
+    leaves = [x for x in keras.tree.flatten(inputs) if x.shape.rank]
+    return tf.stack([tf.maximum(tf.shape(x)[0], 1) for x in leaves])
 
 
 class _Scored(Episode):
     """An episode in which the scores of words are what is differentiated."""
 
     def __init__(self, speaker, inputs, size, tape):
-        super().__init__(_InParts(speaker, size), inputs, training=True)
+        super().__init__(speaker, inputs, training=True)
         self._size, self._tape, self._scores = size, tape, {}
 
     def scores_by(self, speaker, state, rollout):
         given = () if rollout.given is None else (rollout.given,)
+        drawn = rollout.log_probs is not None
+        decoder = self.decoder_of(rollout) if drawn else None
 
         def score(state, tokens, mask, *given):
             part = rollout._replace(given=given[0]) if given else rollout
-            processors = self._ruled_out(part)
+            processors = decoder.ruled_out(part) if decoder else None
             return scored_by(speaker, state, tokens, mask, processors)
 
         words = rollout.tokens, rollout.mask
@@ -171,7 +160,10 @@ class _Scored(Episode):
         # Kept beside its rollout: an id may be reused as soon as it is gone.
         key = id(rollout.tokens), rollout.log_probs is None
         if key not in self._scores:
-            scores = tf.identity(super().log_probs(rollout))
+            scores = rollout.log_probs
+            if scores is None:
+                scores = self.scores_by(self.speaker, self.state, rollout)
+            scores = tf.identity(scores)
             self._tape.watch(scores)
             self._scores[key] = rollout, scores
         return self._scores[key][1]
@@ -236,7 +228,8 @@ def draw(model: keras.Model, inputs: Any) -> dict:
     with tf.GradientTape(
         persistent=True, watch_accessed_variables=False
     ) as tape:
-        size = -(-_size(model, inputs) // num_replicas())
+        rows = tf.reduce_max(_lengths(inputs)) * num_replicas()
+        size = -(-(model.minibatch_size or rows) // num_replicas())
         episode = _Scored(model.speaker, inputs, size, tape)
         losses, logs = learner.objective.losses(episode)
         terms = learner.objective.named_terms()
@@ -261,7 +254,7 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
     Its gradient is this part of the batch's, times the number of parts: the
     mean over them is the batch's.
     """
-    speaker, (name,) = model.speaker, model.learners
+    speaker = model.speaker
     cut = functools.partial(_part, index=index, count=count, rows=drawn["rows"])
     inputs, scored = keras.tree.map_structure(
         cut, (drawn["inputs"], drawn["scored"])
@@ -276,13 +269,14 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
             )
         )
         loss = tf.cast(count, tf.float32) * tf.add_n(scores) + penalty
-        scaled = model.optimizer.scale_loss(loss)
     logs = drawn["logs"]
     if model.clipped_ratio is not None:
         clipped, words = tf.unstack(sum_over_replicas(tf.add_n(away)))
         logs = {**logs, "clipped_words": clipped / tf.maximum(words, 1.0)}
-    computed = {name: Computed(drawn["losses"], logs, penalty)}
-    return model.update(tape, {(name,): scaled}, computed)
+    losses = drawn["losses"]
+    whole = sum(losses.values(), 0.0) + penalty
+    computed = Computed(list(model.learners), "", losses, logs, whole)
+    return model.update(tape, [computed], [loss])
 
 
 def _surrogate(model, state, tokens, slopes, pulls, before, processors, drawn):
@@ -306,15 +300,6 @@ def _surrogate(model, state, tokens, slopes, pulls, before, processors, drawn):
     words = tf.math.count_nonzero(slopes, dtype=tf.float32)
     loss = tf.reduce_sum(losses) + linear(pulls)
     return loss, tf.stack([tf.reduce_sum(away), words])
-
-
-def _size(model, inputs):
-    """Rows of a part; all of a batch where it is not divided."""
-    if model.minibatch_size:
-        return model.minibatch_size
-    leaves = [x for x in keras.tree.flatten(inputs) if x.shape.rank]
-    lengths = tf.stack([tf.maximum(tf.shape(x)[0], 1) for x in leaves])
-    return tf.reduce_max(lengths) * num_replicas()
 
 
 def train_function(model: keras.Model) -> Callable:

@@ -101,26 +101,21 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
 
 
 def _by_name(optimizer, names):
-    wanted = ", ".join(map(repr, names))
-    if not isinstance(optimizer, dict):
-        if optimizer is None or len(names) != 1:
-            raise ValueError(
-                "`optimizer` must be a dict of an optimizer for each of "
-                f"{wanted}. Received: optimizer={optimizer!r}. Give "
-                f"`compile({{{names[0]!r}: keras.optimizers.Adam(), ...}})`."
-            )
-        optimizer = {names[0]: optimizer}
-    if set(optimizer) != set(names):
+    given = optimizer if isinstance(optimizer, dict) else {}
+    if optimizer is not None and not given and len(names) == 1:
+        given = {names[0]: optimizer}
+    if set(given) != set(names):
         raise ValueError(
-            f"`optimizer` must have exactly the keys {wanted}, the networks "
-            f"that learn. Received: the keys {', '.join(map(repr, optimizer))}."
-            " Add what is missing, and leave out what does not learn."
+            "`optimizer` must be a dict with exactly the keys "
+            f"{', '.join(map(repr, names))}, who learn. Received: optimizer="
+            f"{optimizer!r}. Give `compile({{{names[0]!r}: "
+            "keras.optimizers.Adam(), ...})`."
         )
-    optimizers = [keras.optimizers.get(optimizer[name]) for name in names]
+    optimizers = [keras.optimizers.get(given[name]) for name in names]
     if len({id(own) for own in optimizers}) < len(names):
         raise ValueError(
             "`optimizer` must be one of its own for every network that "
-            f"learns. Received: the same for two of {wanted}."
+            f"learns. Received: optimizer={optimizer!r}."
         )
     return optimizers
 

@@ -17,17 +17,21 @@ _END = " (end)"
 
 
 class Computed(NamedTuple):
-    """What the objective of a learner finds in a batch.
+    """Losses and logs of learners that share an objective.
 
     Args:
+        names: List of strings, the learners.
+        prefix: String, before the names to log.
         losses: Dict of scalars, losses of terms.
         logs: Dict of scalars by the names to log.
-        penalty: Scalar, of the weights of the learner.
+        loss: Scalar, their sum with the penalties on the learners' weights.
     """
 
+    names: list
+    prefix: str
     losses: dict
     logs: dict
-    penalty: Any
+    loss: Any
 
 
 class Update(NamedTuple):
@@ -58,7 +62,7 @@ def update_of(
     variables: list,
     global_clipnorm: float | None = None,
 ) -> Update:
-    """An optimizer's step by the gradient of the global batch.
+    """Prepares an optimizer's step by the gradient of the global batch.
 
     Keras clips every replica's gradient before they are summed, which is
     another step than that of one device; here the sum is clipped.
@@ -70,23 +74,24 @@ def update_of(
         variables: List of `keras.Variable`, in the same order.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
     """
-    reached = [i for i, g in enumerate(gradients) if g is not None]
-    if not reached:
+    if all(gradient is None for gradient in gradients):
         raise ValueError(
             "No gradient reaches any variable. Received: "
             f"{len(variables)} trainable variables. See that the objective's "
             "decoder and reward connect the loss with the network, and that "
             "the network is not frozen."
         )
-    shares = [tf.convert_to_tensor(gradients[i]) for i in reached]
+    shares = [
+        tf.zeros(v.shape, v.dtype) if g is None else tf.convert_to_tensor(g)
+        for g, v in zip(gradients, variables)
+    ]
     clips, scaled = global_clipnorm is not None, scales(optimizer)
     # All replicas must see the same gradient, to clip it or to decide that
     # the loss was scaled too much.
     whole = num_replicas() > 1 and (clips or scaled)
     if whole:
         shares = [sum_over_replicas(gradient) for gradient in shares]
-    halves = [tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in shares]
-    size = tf.add_n(halves)
+    size = tf.add_n([tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in shares])
     scale = tf.cast(optimizer.scale_loss(1.0), tf.float32)
     if clips:
         norm, limit = tf.sqrt(2.0 * size), global_clipnorm * scale
@@ -97,10 +102,7 @@ def update_of(
     if hasattr(optimizer, "dynamic_scale"):
         # It skips the step itself, and scales the next loss by less.
         size = tf.where(scale > 1.0, 0.0, size)
-    every = [tf.zeros(v.shape, v.dtype) for v in variables]
-    for i, gradient in zip(reached, shares):
-        every[i] = gradient
-    return Update(optimizer, every, variables, size)
+    return Update(optimizer, shares, variables, size)
 
 
 def weight_penalty(variables: list) -> Any:
