@@ -12,7 +12,7 @@ from tests import dialogs
 from tests import speakers
 from tests import tiny
 from tfcap._ops import sequence_mask
-from tfcap._ops.schedules import schedules_held
+from tfcap._ops.replicas import schedules_held
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import MixedPrefix

@@ -4,8 +4,8 @@ from keras import ops
 
 from tfcap._ops import reference_mask
 from tfcap._ops.arguments import checked_integer
-from tfcap._ops.schedules import is_schedule
-from tfcap._ops.schedules import schedules_held
+from tfcap._ops.replicas import is_schedule
+from tfcap._ops.replicas import schedules_held
 from tfcap.decoding.logits_processors import checked_suppress
 from tfcap.decoding.logits_processors import special_tokens
 from tfcap.decoding.logits_processors import suppress_tokens

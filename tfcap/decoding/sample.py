@@ -7,7 +7,7 @@ from tfcap._ops import check_shape
 from tfcap._ops import likeliest_words
 from tfcap._ops import reference_mask
 from tfcap._ops.arguments import checked_integer
-from tfcap._ops.schedules import schedules_held
+from tfcap._ops.replicas import schedules_held
 from tfcap.decoding.continuation import continue_from
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.loop import StepSeeds
