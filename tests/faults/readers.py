@@ -103,15 +103,14 @@ def unpacked(data):
 
 
 def parse(data):
-    """JSON without two values of one name, or half characters."""
+    """JSON without two values of one name."""
 
     def distinct(pairs):
         assert len(dict(pairs)) == len(pairs)
         return dict(pairs)
 
-    content = json.loads(unpacked(data), object_pairs_hook=distinct)
-    json.dumps(content, ensure_ascii=False).encode()
-    return content
+    text = unpacked(data).decode(json.detect_encoding(unpacked(data)))
+    return json.loads(text, object_pairs_hook=distinct)
 
 
 def is_id(value):
@@ -319,7 +318,8 @@ def split_list_reader():
             row
             for entry in found
             for row, name in enumerate(names)
-            if str(entry) in (name, name[:-4])
+            if str(entry) == name[:-4]
+            or str(entry)[:-4] == name[:-4]
             or str(entry).isdecimal()
             and int(entry) == int(name.split("_")[0])
         ]
@@ -429,7 +429,6 @@ def plain_relevance(content):
         matched = True
         assert 1 <= place <= 3 and len(values) == 4
         assert all(type(v) in (int, float) and 0 <= v <= 1 for v in values)
-        assert (found[image - 100, place - 1] == -1).all()
         found[image - 100, place - 1] = values
     assert matched or not content
     return found.tolist()
@@ -540,7 +539,6 @@ def plain_report(content):
     found["scores"] = {k: _plain_number(v) for k, v in found["scores"].items()}
     for why in content["absent"].values():
         assert why.keys() == {"name", "reason", "hint"}
-        assert all(isinstance(text, str) for text in why.values())
     return [found, content["absent"]]
 
 
