@@ -26,11 +26,11 @@ from tests.faults.mutations import mutated_lines
 from tfcap import evaluate
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.data import load_results
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_features
 from tfcap.data.coco_instances import load_instances
+from tfcap.data.result_files import load_results
 from tfcap.data.visdial import load_relevance
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary

@@ -187,12 +187,6 @@ def test_networks_without_weights_are_refused():
         methods.dialog_mle(empty)
 
 
-def test_n_pair_brings_its_own_loss():
-    model = methods.n_pair(Judge())
-    with pytest.raises(ValueError, match="`loss` must be None"):
-        model.compile("adam", loss="mse")
-
-
 def test_n_pair_refuses_to_be_saved(tmp_path):
     model = methods.n_pair(Judge())
     with pytest.raises(NotImplementedError, match="discriminator.save"):

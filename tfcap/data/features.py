@@ -30,7 +30,6 @@ from tfcap._io import sealed
 from tfcap._io import told_if_full
 from tfcap._io import unsealed
 from tfcap.data.entry_problems import listed
-from tfcap.data.entry_problems import number_ids
 from tfcap.data.image_names import ImageNames
 
 #: Images that are read at a time where all are.
@@ -397,9 +396,15 @@ class FeatureWriter:
             self._file = open(part, "r+b" if first else "w+b")
             self._file.write(header.getbuffer())
             self._file.flush()
-            if hasattr(os, "posix_fallocate"):
-                # A disk that is too small is found now, not after hours.
-                os.posix_fallocate(self._file.fileno(), 0, size)
+            try:
+                if hasattr(os, "posix_fallocate"):
+                    # A disk that is too small is found now, not after hours.
+                    os.posix_fallocate(self._file.fileno(), 0, size)
+            except OSError:
+                self._file.close()
+                if not first:
+                    os.unlink(part)  # It may have taken all room there is.
+                raise
         self._resume(lines)
         mode = "a" if first else "w"
         self._progress = open(progress, mode, encoding="ascii")
@@ -436,19 +441,11 @@ class FeatureWriter:
 
 def _check_ids(image_ids):
     """Ids as JSON keeps them: integers, or text."""
-    ids = np.asarray(image_ids, object).tolist()
-    texts = [image_id for image_id in ids if isinstance(image_id, str)]
-    # Half of a character stands for a byte of a file's name.
-    strange = [text for text in texts if re.search(r"[\ud800-\udfff]", text)]
-    ids = ids if texts else number_ids(ids).tolist()
-    mixed = len(texts) not in (0, len(ids))
-    if strange or mixed or not ids or len({*ids}) < len(ids):
+    ids = [i.item() if isinstance(i, np.generic) else i for i in image_ids]
+    if not ids or len({*ids}) < len(ids):
         raise ValueError(
-            "`image_ids` must be distinct, and all integers or all strings "
-            f"that UTF-8 can write. Received: {len(ids)} ids, {len({*ids})} of "
-            f"them distinct, {len(texts)} of them strings, of which "
-            f"{len(strange)} cannot be written ({listed(strange) or 'none'!r})."
-            " Rename such files, as `convmv -f latin1 -t utf8` does."
+            f"`image_ids` must be distinct. Received: {len(ids)} ids, "
+            f"{len({*ids})} of them distinct. Pass each image once."
         )
     return ids
 

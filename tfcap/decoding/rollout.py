@@ -31,8 +31,8 @@ class Rollout(NamedTuple):
             `None`, where not asked for.
         given: Float tensor of shape `(B, S, T)`, 1 for words that the speaker
             was given and did not choose; or `None`, where all are of a kind.
-        endings: `tfcap.decoding.endings.Endings`, words that go on where the
-            sequences end, of `SampleEndings`; or `None`.
+        endings: `Endings`, words that go on where the sequences end, of
+            `SampleEndings`; or `None`.
         weights: Float tensor of shape `(B, S)`, without gradient, of sequences
             that stand for an expectation, the sum over them times these; or
             `None`, where it is their mean. See `SumAndSample`.

@@ -20,6 +20,7 @@ from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.rewards import DialogScore
 from tfcap.rewards import Surprisal
 from tfcap.training import JointTraining
+from tfcap.training.refusals import check_built
 from tfcap.training.refusals import refusal_to_save
 
 
@@ -390,11 +391,6 @@ class _Ranking(keras.Model):
         self.built = True
 
     def compile(self, optimizer="rmsprop", **kwargs):
-        if kwargs.pop("loss", None) is not None:
-            raise ValueError(
-                "`loss` must be None: `n_pair()` brings its own. Received: "
-                "another. Compile `discriminator` itself to train it otherwise."
-            )
         super().compile(optimizer, loss=NPairLoss(), **kwargs)
 
     def save(self, *_, **__):
@@ -419,11 +415,6 @@ def _check_discriminator(discriminator, calls=("encode", "embed"), learns=True):
             + f". Received: discriminator={discriminator!r}. See "
             "`tfcap.models.DialogDiscriminator`."
         )
-    if not discriminator.built:
-        raise ValueError(
-            "`discriminator` must be built. Received: "
-            f"discriminator={discriminator!r} without weights. Call it on a "
-            "batch first."
-        )
+    check_built(discriminator, "`discriminator`")
     if learns is not None:
         discriminator.trainable = learns

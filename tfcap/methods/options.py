@@ -75,7 +75,9 @@ class TrainingOptions:
                 of further `Learner`s, by name.
             **more: Further arguments of the model.
         """
-        own = {self.name: (self.speaker, objective)} if objective else {}
+        own = {}
+        if objective is not None:
+            own[self.name] = (self.speaker, objective)
         learners = {
             name: Learner(network, taught, self.global_clipnorm, *turns)
             for name, (network, taught, *turns) in (

@@ -16,7 +16,6 @@ from tfcap.methods.options import check_choice
 from tfcap.methods.options import takes
 from tfcap.methods.options import with_people
 from tfcap.objectives import GAE
-from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import MonteCarlo
@@ -25,7 +24,6 @@ from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Surprisal
-from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import JointTraining
 
 VARIANTS = ("paper", "code")
@@ -163,7 +161,8 @@ def sll(
       CVPR 2020, section 3.1 and "SLL" of Tables 1 to 4
     """
     given = Options.read(sll, speaker, options)
-    return given.training(_precision(given, reward, num_samples))
+    term = given.self_critical(reward, num_samples, "greedy", "sequence")
+    return given.training(term)
 
 
 @takes(Options)
@@ -200,7 +199,7 @@ def sll_me(
       CVPR 2020, section 4, "SLL-ME"
     """
     given = Options.read(sll_me, speaker, options)
-    term = _precision(given, reward, num_samples)
+    term = given.self_critical(reward, num_samples, "greedy", "sequence")
     surprisal = Surprisal(per_word=True)
     bonus = ScoreFunction(surprisal, term.decoder, LeaveOneOutBaseline())
     return given.training(term + entropy_weight * bonus)
@@ -251,7 +250,7 @@ def sll_sle(
     given = Options.read(sll_sle, speaker, options)
     check_choice(variant, "variant", VARIANTS)
     checked_number(alpha, "alpha", "in [0, 1]", lambda x: 0 <= x <= 1)
-    term = _precision(given, reward, num_samples)
+    term = given.self_critical(reward, num_samples, "greedy", "sequence")
     if variant == "paper":
         diversity, baseline = PairwiseDiversity(), SampleMeanBaseline()
         # Equation 16 sums over all samples, its own included: over S.
@@ -262,13 +261,6 @@ def sll_sle(
         weight = 0.5
     bonus = ScoreFunction(diversity, term.decoder, baseline)
     return given.training(alpha * term + (1.0 - alpha) * weight * bonus)
-
-
-def _precision(given, reward, num_samples):
-    """The metric of samples above that of the greedy caption."""
-    reward = as_reward(reward)
-    samples = given.sample(num_samples=num_samples)
-    return ScoreFunction(reward, samples, DecoderBaseline(reward, given.greedy))
 
 
 def _mean_or_more(rewards, episode):

@@ -1,6 +1,5 @@
 """Training: the model with a train step, callbacks, checkpoints."""
 
-from tfcap.training.clipped_adam import ClippedAdam
 from tfcap.training.dataset_inputs import generate
 from tfcap.training.evaluator import EvaluationCallback
 from tfcap.training.evaluator import Evaluator
@@ -16,6 +15,7 @@ from tfcap.training.ranking import candidate_scores
 from tfcap.training.ranking import rank_candidates
 from tfcap.training.resume import Resume
 from tfcap.training.speaker_report import SpeakerReport
+from tfcap.training.update import ClippedAdam
 from tfcap.training.workers import check_shared
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief

@@ -18,12 +18,12 @@ from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives import Objective
 from tfcap.training import minibatches
-from tfcap.training.joint_optimizer import JointOptimizer
 from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers
 from tfcap.training.refusals import refusal_to_save
 from tfcap.training.update import Computed
+from tfcap.training.update import JointOptimizer
 from tfcap.training.update import apply_if_finite
 from tfcap.training.update import explained
 from tfcap.training.update import scales
@@ -400,7 +400,7 @@ class JointTraining(keras.Model):
             part.next_step()
 
     def _compute(self, names, episode):
-        """What the objectives of learners find, each once."""
+        """Computes the objectives of learners, each once."""
         groups = {}
         for name in names:
             key = id(self.learners[name].objective)

@@ -12,7 +12,7 @@ import re
 
 import keras
 
-from tfcap.training.joint_optimizer import JointOptimizer
+from tfcap.training.update import JointOptimizer
 
 #: Attributes in which Keras itself keeps layers.
 _KERAS = re.compile(r"_layers|_operations|_functional|_tracked|_self_")

@@ -217,7 +217,12 @@ class SpeakerReport:
         titles = {k: t for k, t in TITLES.items() if k in self.scores}
         cells = [format(self.scores[name], ".4f") for name in titles]
         lines += _aligned([["", *titles.values()], ["naturalness", *cells]])
-        if rows := list(map(self._retrieval, self._prefixes())):
+        rows = [
+            [_title(key.removesuffix("r@1")), *self._retrieval(key)]
+            for key in self.scores
+            if key.endswith("r@1")
+        ]
+        if rows:
             head = [title for title, _ in RETRIEVAL.values()]
             lines += ["", *_aligned([["", *head], *rows])]
         lines.append("")
@@ -232,17 +237,11 @@ class SpeakerReport:
     def __str__(self):
         return self.table()
 
-    def _prefixes(self):
-        """Prefixes of `r@1` in the names of scores."""
-        return [k[: -len("r@1")] for k in self.scores if k.endswith("r@1")]
-
-    def _retrieval(self, prefix):
+    def _retrieval(self, key):
+        prefix = key.removesuffix("r@1")
         return [
-            _title(prefix),
-            *(
-                format(self.scores[prefix + name], style)
-                for name, (_, style) in RETRIEVAL.items()
-            ),
+            format(self.scores[prefix + name], style)
+            for name, (_, style) in RETRIEVAL.items()
         ]
 
     def save(self, path):
@@ -397,11 +396,7 @@ class DiversityReport:
         cells = [
             (_DIVERSITY[name], f"{self.scores[name]:.4f}") for name in names
         ]
-        widths = [max(map(len, pair)) for pair in cells]
-        return "\n".join(
-            "  ".join(f"{text:>{width}}" for text, width in zip(row, widths))
-            for row in zip(*cells)
-        )
+        return "\n".join(_aligned(zip(*cells)))
 
     def __str__(self):
         return self.table()

@@ -1,6 +1,7 @@
-"""Steps of optimizers, right on one replica and on several, if finite."""
+"""Optimizers, and their steps: if finite, and alike on several replicas."""
 
 import functools
+from collections import UserList
 from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
@@ -201,3 +202,79 @@ def explained(train_function: Callable, optimizer: Any) -> Callable:
         )
 
     return run
+
+
+class JointOptimizer(keras.optimizers.MultiOptimizer):
+    """The optimizers of several learners as one, for callbacks.
+
+    It takes no steps: the model calls each of them.
+
+    Args:
+        optimizers: List of `keras.optimizers.Optimizer`s, all built.
+
+    Attributes:
+        optimizers: Sequence of the optimizers; of one that scales the loss,
+            the one inside.
+        iterations: Steps of the learner that has taken most.
+    """
+
+    def __init__(self, optimizers):
+        super().__init__(None)
+        # Not a list, of which Keras would save every entry, as the model's.
+        self._whole = UserList(optimizers)
+        self.built = True
+
+    @property
+    def optimizers(self):
+        return [getattr(o, "inner_optimizer", o) for o in self._whole]
+
+    @property
+    def variables(self):
+        return [v for optimizer in self._whole for v in optimizer.variables]
+
+    @property
+    def iterations(self):
+        counts = [optimizer.iterations for optimizer in self.optimizers]
+        return max(counts, key=lambda n: int(keras.ops.convert_to_numpy(n)))
+
+    def finalize_variable_values(self, var_list):
+        for optimizer in self.optimizers:
+            optimizer.finalize_variable_values(optimizer._trainable_variables)
+
+    def save_own_variables(self, store):
+        """Saves nothing: the optimizers are the model's, which saves them."""
+
+    def load_own_variables(self, store):
+        """Loads nothing, see `save_own_variables()`."""
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class ClippedAdam(keras.optimizers.Adam):
+    """`keras.optimizers.Adam` whose `global_clipnorm` is of all devices.
+
+    Keras clips the gradient of each replica before they are summed, which is
+    another step than that of one device. For models with a `compile()` of
+    Keras' own; `tfcap.training.JointTraining` clips by itself. On one device
+    this is Keras' optimizer to the bit.
+
+    Args:
+        *args, **kwargs: As `keras.optimizers.Adam`.
+
+    Example:
+
+    >>> optimizer = tfcap.training.ClippedAdam(1e-3, global_clipnorm=5.0)
+    >>> optimizer.global_clipnorm
+    5.0
+    """
+
+    def apply(self, grads, trainable_variables=None):
+        replicas = num_replicas()
+        if self.global_clipnorm and replicas > 1:
+            whole = [
+                sum_over_replicas(tf.convert_to_tensor(gradient))
+                for gradient in grads
+            ]
+            whole, _ = tf.clip_by_global_norm(whole, self.global_clipnorm)
+            # They are summed once more, and are too small to be clipped.
+            grads = [gradient / replicas for gradient in whole]
+        super().apply(grads, trainable_variables)
