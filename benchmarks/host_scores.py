@@ -180,14 +180,14 @@ def contestants():
     import numpy as np
 
     from tfcap.text import bleu
-    from tfcap.text import caption_tokenize_batch
+    from tfcap.text import caption_tokenize
     from tfcap.text import cider_d
     from tfcap.text import rouge_l
     from tfcap.text.scores.comparison import compare_with_references
 
     def tokenized(candidates, references):
         flat = [*candidates, *(c for r in references for c in r)]
-        words = iter(caption_tokenize_batch(flat))
+        words = iter([*map(caption_tokenize, flat)])
         said = [next(words) for _ in candidates]
         return said, [[next(words) for _ in r] for r in references]
 

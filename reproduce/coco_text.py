@@ -29,7 +29,7 @@ from tfcap._io import command
 from tfcap._io import make_folder
 from tfcap._io import whole_file
 from tfcap.data import save_features
-from tfcap.text import caption_tokenize_batch
+from tfcap.text import caption_tokenize
 from tfcap.text import coco_captions
 from tfcap.text import evaluate_captions
 
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     tell = print if not options.quiet else lambda *_: None
     tell(f"{len(images):,} images; features of {SOURCES} captions of each")
     texts = [caption for image in images for caption in image["sources"]]
-    words = caption_tokenize_batch(texts)
+    words = [*map(caption_tokenize, texts)]
     train = [image["split"] == "train" for image in images]
     known = [x for x, learn in zip(words, np.repeat(train, SOURCES)) if learn]
     semantics = LatentSemantics(known, options.size, options.min_count)

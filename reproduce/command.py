@@ -176,7 +176,7 @@ def _sweep(paper, options, most):
             *(out, data, settings, grid),
             verbose=verbose,
             metrics=options.metrics,
-            objects=_objects(options.objects),
+            objects=options.objects,
             split=options.split,
             pretrained=options.pretrained,
             evaluate_again=options.evaluate_again,
@@ -217,13 +217,6 @@ def _check_metrics(names):
                 f"`--metrics` must be among {', '.join(known)}. Received: "
                 f"{name!r}."
             )
-
-
-def _objects(path):
-    """The list of objects in a file, for CHAIR; None without one."""
-    from tfcap.text import ObjectSynonyms
-
-    return ObjectSynonyms.load(path) if path else None
 
 
 def _settings(paper, options):

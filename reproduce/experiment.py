@@ -78,8 +78,8 @@ class Experiment(Study):
         evaluate_every: Integer, epochs between evaluations of the validation
             split while a row is trained; 0 for none. Defaults to `0`.
         metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
-        objects: `tfcap.text.ObjectSynonyms` for `"chair"`, whose truth is
-            what references mention. Defaults to `None`, it is absent.
+        objects: As of `tfcap.text.evaluate_captions()` for `"chair"`, whose
+            truth is what references mention. Defaults to `None`, it is absent.
         verbose: As that of `reproduce.study.Study`.
         pretrained: String or path of another experiment's folder, whose
             speaker of maximum likelihood is taken where this one has none: of

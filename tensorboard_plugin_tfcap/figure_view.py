@@ -58,7 +58,7 @@ def figure_view(selection, path=()) -> dict:
         panel, _ = axes_panel(
             selection.groups,
             *(selection.x, selection.y, selection.order),
-            *(query.seeds, query.level, query.at, query.aggregate),
+            *(query.seeds, query.at, query.aggregate),
         )
         panels = [panel]
     selection = selection.focused(_titles(panels))

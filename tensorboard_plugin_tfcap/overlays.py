@@ -10,7 +10,7 @@ from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
 from tensorboard_plugin_tfcap.tradeoff.traces import plain
-from tfcap.curves import pareto_front
+from tfcap.curves.curve import pareto_front
 
 _AXES = {"xaxis": "x", "yaxis": "y"}
 

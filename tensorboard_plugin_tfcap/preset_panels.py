@@ -52,7 +52,7 @@ def preset_panels(selection, preset):
             axes.append((named_metric(parameter), y))
         else:
             panel, notices = axes_panel(
-                *(groups, x, y, order, query.seeds, query.level, query.at),
+                *(groups, x, y, order, query.seeds, query.at),
                 query.aggregate,
             )
             panel = replace(panel, title=title or x.title)

@@ -7,10 +7,10 @@ from dataclasses import fields
 
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff.style import chosen_looks
-from tfcap.curves import BOUNDS
-from tfcap.curves import CENTERS
-from tfcap.curves import SPREADS
 from tfcap.curves import Aggregate
+from tfcap.curves.aggregate import BOUNDS
+from tfcap.curves.aggregate import CENTERS
+from tfcap.curves.lines import SPREADS
 
 #: Steps at which runs are compared.
 CHECKPOINTS = ("last", "best", "common", "finished")

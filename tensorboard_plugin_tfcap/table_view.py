@@ -19,7 +19,7 @@ from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import number
 from tensorboard_plugin_tfcap.tradeoff.table import seeds_text
 from tfcap.curves import Interval
-from tfcap.curves import curve_areas
+from tfcap.curves.areas import curve_areas
 
 
 def level_tables(selection, line: dict | None):

@@ -12,7 +12,7 @@ import pytest
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.java import MODELS as SPICE_MODELS
 from tfcap.text.scores.meteor_resources import meteor_resources
-from tfcap.text.scores.scene_graph_matching import synonym_sets
+from tfcap.text.scores.scene_graph import synonym_sets
 from tfcap.text.scores.scene_graph_parser import scene_graph_parser
 
 # A busy machine is no failure.

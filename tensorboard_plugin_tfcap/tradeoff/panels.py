@@ -13,10 +13,10 @@ from tensorboard_plugin_tfcap.tradeoff.curve_groups import seed_counts
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_texts
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
-from tfcap.curves import Line
 from tfcap.curves import compare_curves
 from tfcap.curves import curve_overlap
 from tfcap.curves import mean_line
+from tfcap.curves.lines import Line
 
 ARROWS = {"higher": " \u2191", "lower": " \u2193", "unknown": ""}
 
@@ -47,7 +47,6 @@ def axes_panel(
     y,
     order,
     spread="interval",
-    level=0.95,
     at="last",
     aggregate=None,
 ):
@@ -58,14 +57,13 @@ def axes_panel(
         x: `Metric`.
         y: `Metric`.
         order: String, the parameter along a curve, or `None`.
-        spread: How seeds are shown, one of `tfcap.curves.SPREADS`. Defaults
-            to `"interval"`.
-        level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
+        spread: How seeds are shown, one of `tfcap.curves.lines.SPREADS`.
+            Defaults to `"interval"`.
         at: String, the checkpoint of the points: where it is not `"best"`,
             marks of seeds at different steps are hollow. Defaults to
             `"last"`.
         aggregate: `tfcap.curves.Aggregate` of seeds. Defaults to `None`:
-            their mean, and Student's interval at `level`.
+            their mean, and Student's interval.
 
     Returns:
         `Panel`, and a list of notices of what is left out.
@@ -90,7 +88,7 @@ def axes_panel(
         ordered = any(order in point.params for point in groups[title])
         named = _named(texts if ordered else {})
         line = mean_line(
-            *(title, by_seed, named, spread, level, aggregate, seeds[title])
+            *(title, by_seed, named, spread, aggregate, seeds[title])
         )
         if not joined:
             line = replace(line, joined=False, seeds=[], band=None)

@@ -10,9 +10,9 @@ from dataclasses import field
 from typing import Any
 
 from tensorboard_plugin_tfcap.tradeoff.latex_text import latex_text
-from tfcap.curves import ComparedCurve
 from tfcap.curves import Curve
 from tfcap.curves import Interval
+from tfcap.curves.comparison import ComparedCurve
 
 
 def cell(interval: Interval, digits: int, sign: str = "") -> str:

@@ -7,8 +7,8 @@ import pytest
 from tfcap.curves import Aggregate
 from tfcap.curves import Curve
 from tfcap.curves import compare_curves
-from tfcap.curves import line_band
 from tfcap.curves import mean_interval
+from tfcap.curves.lines import line_band
 
 VALUES = [3.0, 1.0, 8.0]
 

@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tfcap.curves import Curve
-from tfcap.curves import pareto_front
+from tfcap.curves.curve import pareto_front
 
 #: Natural to discriminative, without noise.
 SMOOTH = Curve(
@@ -117,7 +117,7 @@ POINTS = st.lists(st.tuples(GRID, GRID), min_size=1, max_size=9)
 @given(POINTS)
 def test_the_front_is_what_nothing_beats(points):
     x, y = np.array(points).T
-    front = Curve(x, y).pareto()
+    front = pareto_front(x, y)
     assert set(front) == {i for i in range(len(x)) if not dominated(x, y, i)}
     assert list(x[front]) == sorted(x[front], reverse=True)
     assert list(y[front]) == sorted(y[front])

@@ -5,8 +5,7 @@ import pytest
 
 from tfcap.curves import Aggregate
 from tfcap.curves import mean_interval
-from tfcap.curves import paired_bootstrap
-from tfcap.curves import student_t_quantile
+from tfcap.curves.intervals import student_t_quantile
 
 
 # Published tables of the t distribution, two-sided 95 % and 99 %.
@@ -34,52 +33,8 @@ def test_intervals_of_a_mean_hold_as_often_as_they_say():
     assert abs(np.mean(hits) - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 2000)
 
 
-def test_one_run_or_group_says_nothing_about_its_spread():
+def test_one_run_says_nothing_about_its_spread():
     assert mean_interval([2.0]) == (2.0, -math.inf, math.inf)
-    found = paired_bootstrap([3.0, 1.0], [0.0, 0.0], ["x", "x"])
-    assert found == (2.0, -math.inf, math.inf)
-
-
-def dialogs(difference, seed, rounds=10, n=60):
-    rng = np.random.default_rng(seed)
-    groups = np.repeat(np.arange(n), rounds)
-    b = rng.normal(size=n * rounds)
-    shared = np.repeat(rng.normal(scale=0.5, size=n), rounds)
-    return b + difference + shared, b, groups
-
-
-def test_bootstrap_intervals_hold_about_as_often_as_they_say():
-    hits = 0
-    for seed in range(100):
-        interval = paired_bootstrap(*dialogs(0.3, seed), samples=200)
-        hits += interval.low <= 0.3 <= interval.high
-    assert 86 <= hits <= 100
-
-
-def test_groups_widen_the_interval_where_their_items_agree():
-    a, b, groups = dialogs(0.3, seed=0)
-    grouped = paired_bootstrap(a, b, groups)
-    loose = paired_bootstrap(a, b, np.arange(a.size))
-    assert grouped.mean == loose.mean == pytest.approx((a - b).mean())
-    assert grouped.high - grouped.low > 2 * (loose.high - loose.low)
-
-
-def test_groups_of_unequal_size_weigh_by_their_items():
-    a, b = np.array([1.0, 1.0, 1.0, 0.0]), np.zeros(4)
-    interval = paired_bootstrap(a, b, ["x", "x", "x", "y"])
-    assert interval == (0.75, 0.0, 1.0)
-
-
-def test_a_seed_repeats_the_interval():
-    case = dialogs(0.1, 3)
-    first = paired_bootstrap(*case, seed=5)
-    assert paired_bootstrap(*case, seed=5) == first
-    assert paired_bootstrap(*case, seed=6) != first
-
-
-def test_arrays_of_different_length_are_refused():
-    with pytest.raises(ValueError, match="must have one shape"):
-        paired_bootstrap([1.0], [1.0, 2.0], [0, 1])
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95])
@@ -89,12 +44,8 @@ def test_a_level_outside_the_unit_interval_is_refused(level):
 
 
 def test_no_draws_are_refused():
-    for ask in (
-        lambda: paired_bootstrap([1.0], [1.0], [0], samples=0),
-        lambda: Aggregate("median", "bootstrap", samples=0),
-    ):
-        with pytest.raises(ValueError, match="`samples` must be at least 1"):
-            ask()
+    with pytest.raises(ValueError, match="`samples` must be at least 1"):
+        Aggregate("median", "bootstrap", samples=0)
 
 
 def test_no_values_are_refused():

@@ -1,8 +1,8 @@
 import numpy as np
 
 from tfcap.curves import Curve
-from tfcap.curves import line_band
 from tfcap.curves import mean_line
+from tfcap.curves.lines import line_band
 
 PLACES = np.array([0.0, 1.0])
 

@@ -24,7 +24,7 @@ from tfcap.data import tokenize_captions
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.text import caption_tokenize
-from tfcap.text import caption_tokenize_batch
+from tfcap.text.caption_tokenization import caption_tokenize_batch
 
 
 def make(captions, ids=None, tokens=None):

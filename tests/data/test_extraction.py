@@ -12,9 +12,9 @@ from tests.data.tiny_videos import write_gif
 from tfcap.data import Backbone
 from tfcap.data import extract_features
 from tfcap.data import extraction
-from tfcap.data import frame_differences
 from tfcap.data import load_features
 from tfcap.data.extraction import even_frames
+from tfcap.data.extraction import frame_differences
 from tfcap.data.extraction import read_frames
 from tfcap.data.extraction import read_image
 

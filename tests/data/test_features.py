@@ -54,9 +54,9 @@ def test_lazy_features_index_like_the_array(path):
 @pytest.mark.parametrize(
     "ids, asked, told",
     [
-        ([30, 10], [99, 10, 7], "lacks 2 of 3 images .99, 7.*Extract features"),
-        (["a.jpg", "b.jpg"], [0, 1], "by text, as a.jpg: extract with `--capt"),
-        (["b", "a"], ["a", "c"], r"lacks 1 of 2 images \(c\)"),
+        ([30, 10], [99, 10, 7], "lacks 2 of 3 .99, 7.*Extract features"),
+        (["a.jpg", "b.jpg"], [0, 1], "such as a.jpg, b.jpg.*with `--captions`"),
+        (["b", "a"], ["a", "c"], r"lacks 1 of 2 \(c\)"),
     ],
 )
 def test_an_image_without_features_is_named(tmp_path, ids, asked, told):
@@ -225,20 +225,28 @@ def test_saving_takes_the_place_of_what_is_there(path):
         np.testing.assert_array_equal(load_features(name), VALUES + 1)
 
 
+def test_ids_are_distinct(tmp_path):
+    for ids, told in (([1, 1, 2], "3 ids, 2 of them"), ([], "0 ids")):
+        with pytest.raises(ValueError, match=told):
+            begin(tmp_path / "features.npy", ids=ids)
+    assert not os.listdir(tmp_path)
+
+
 @pytest.mark.parametrize(
-    "ids, told",
+    "ids",
     [
-        ([1, 1, 2], "2 of them distinct"),
-        ([1, "x"], "1 of them strings"),
-        ([], "0 ids"),
-        ([1, 10**400], "integers of 64 bits"),
-        (["a.jpg", os.fsdecode(b"caf\xe9.jpg")], r"1 that it .*udce9.jpg'. Re"),
+        np.array([1, 2]),
+        [np.int64(1), 2**70],
+        np.array(["a", "b"], object),
+        [1, "x"],
+        ["a.jpg", os.fsdecode(b"caf\xe9.jpg")],
     ],
 )
-def test_ids_are_distinct_and_of_one_kind(tmp_path, ids, told):
-    with pytest.raises(ValueError, match=told):
-        begin(tmp_path / "features.npy", ids=ids)
-    assert not os.listdir(tmp_path)
+def test_ids_of_any_kind_come_back(tmp_path, ids):
+    path = tmp_path / "features.npy"
+    save_features(path, ids, np.eye(2))
+    assert load_features(path, lazy=True).image_ids == [*ids]
+    np.testing.assert_array_equal(load_features(path, ids)[:, 0], np.eye(2))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
@@ -248,8 +256,6 @@ def test_values_that_half_precision_cannot_hold_are_refused(tmp_path, value):
     with begin(tmp_path / "features.npy") as writer:
         with pytest.raises(ValueError, match="image 10"):
             writer.write(range(4), features)
-        with pytest.raises(ValueError, match=r"shape \(1, 6, 2\)"):
-            writer.write([1], np.ones((1, 4, 6)))
         assert writer.remaining.tolist() == [0, 1, 2, 3]
 
 
@@ -277,7 +283,7 @@ def test_a_disk_that_is_too_small_is_found_before_the_first_image(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("os.posix_fallocate", full, raising=False)
-    with pytest.raises(OSError, match="features.npy.*Make room") as caught:
+    with pytest.raises(OSError, match="features.npy.*Nothing was") as caught:
         begin(tmp_path / "features.npy")
     assert caught.value.errno == errno.ENOSPC
     assert not os.listdir(tmp_path)

@@ -10,11 +10,11 @@ from tfcap import evaluate
 from tfcap.data import CaptionSplit
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.data import load_results
 from tfcap.data import load_visdial
 from tfcap.data import save_features
 from tfcap.data.image_names import ImageNames
 from tfcap.data.image_names import image_key
+from tfcap.data.result_files import load_results
 from tfcap.data.result_files import match_results
 
 #: How the ids of two images are written.

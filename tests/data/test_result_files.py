@@ -7,9 +7,9 @@ import pytest
 from tests.data.conftest import OPTIONS
 from tests.visdial_files import hidden_content
 from tfcap.data import load_captions
-from tfcap.data import load_results
 from tfcap.data import load_visdial
 from tfcap.data import write_visdial_ranks
+from tfcap.data.result_files import load_results
 from tfcap.data.result_files import match_results
 
 

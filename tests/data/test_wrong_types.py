@@ -15,10 +15,10 @@ from tests.data.test_coco_captions import karpathy
 from tests.data.test_coco_captions import marked
 from tfcap.data import CaptionSplit
 from tfcap.data import load_captions
-from tfcap.data import load_results
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data.coco_instances import load_instances
+from tfcap.data.result_files import load_results
 from tfcap.data.visdial import load_relevance
 
 WRONG = (

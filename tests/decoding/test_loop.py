@@ -12,7 +12,7 @@ from tests import dialogs
 from tests import speakers
 from tests import tiny
 from tfcap._ops import sequence_mask
-from tfcap._ops.schedules import schedules_held
+from tfcap._ops.replicas import schedules_held
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import MixedPrefix
@@ -30,9 +30,7 @@ CHANNELS = {
     "gumbel_rho": lambda: GumbelSoftmaxST(0.7, 0.5, "sample", seed=3),
     "partial": lambda: PartialSamplingST(0.5, "batch", seed=3),
     "partial_step": lambda: PartialSamplingST(0.5, "step", seed=3),
-    "probability": lambda: ProbabilityChannel(
-        "RelaxedOneHotCategorical", {"temperature": 0.5}, seed=3
-    ),
+    "probability": lambda: ProbabilityChannel(seed=3),
 }
 
 
@@ -153,7 +151,7 @@ def test_beams_are_the_same_in_a_loop(networks, kind):
 
 @pytest.mark.parametrize("kind", ["show_tell_every_step", "transformer"])
 def test_states_are_kept_and_their_room_grows(networks, kind, monkeypatch):
-    monkeypatch.setattr("tfcap.decoding.word_loop.ROOM", 2)
+    monkeypatch.setattr("tfcap.decoding.loop.ROOM", 2)
 
     def make(unroll):
         channel = CHANNELS["categorical"]()
@@ -176,7 +174,7 @@ def test_states_are_kept_and_their_room_grows(networks, kind, monkeypatch):
 
 
 def test_a_state_has_no_more_room_than_is_needed(monkeypatch):
-    monkeypatch.setattr("tfcap.decoding.word_loop.ROOM", 2)
+    monkeypatch.setattr("tfcap.decoding.loop.ROOM", 2)
     rooms = []
 
     class Brief(tiny.TableSpeaker):
@@ -279,7 +277,7 @@ def test_a_decode_in_training_is_a_step_of_a_schedule(name, unroll):
 def test_beginnings_are_continued_in_a_loop(
     networks, kind, prefixes, monkeypatch
 ):
-    monkeypatch.setattr("tfcap.decoding.word_loop.ROOM", 2)
+    monkeypatch.setattr("tfcap.decoding.loop.ROOM", 2)
     speaker, inputs = networks[kind]
     told = speakers.batch(images=2, seed=3)["caption"]
     rollout = Rollout(told, sequence_mask(told, speakers.EOS))

@@ -7,6 +7,7 @@ from tests import tiny
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
+from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import no_repeat_ngram
 from tfcap.layers import Categorical
 
@@ -34,15 +35,14 @@ def test_words_that_would_repeat_are_banned_as_a_loop_finds_them(size):
         np.testing.assert_array_equal(banned, expected)
 
 
-@pytest.mark.parametrize("told", [None, np.zeros((2, 1), "int32") + 3])
-def test_too_few_words_leave_logits_alone(told):
+def test_too_few_words_leave_logits_alone():
     logits = np.zeros((2, 5), "float32")
-    assert no_repeat_ngram(logits, told, 2) is logits
+    assert no_repeat_ngram(logits, np.full((2, 1), 3), 2) is logits
 
 
-def test_zero_allows_everything():
+def test_what_is_off_leaves_logits_alone():
     logits = np.zeros((2, 5), "float32")
-    assert no_repeat_ngram(logits, np.full((2, 4), 3), 0) is logits
+    assert NONE.apply(logits, np.full((2, 4), 3)) is logits
 
 
 @pytest.mark.parametrize(

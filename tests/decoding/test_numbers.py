@@ -31,7 +31,7 @@ THREE = np.int64(3)
         lambda: BeamSearch(THREE, THREE, np.float32(1), groups=THREE),
         lambda: BeamSearch(THREE, num_samples=THREE, diversity=np.float64(1)),
         lambda: MixedPrefix(THREE, THREE, seed=THREE),
-        lambda: MonteCarlo(THREE, THREE, THREE),
+        lambda: MonteCarlo(THREE, THREE),
     ],
 )
 def test_numbers_of_numpy_are_numbers(make):

@@ -81,16 +81,6 @@ def test_relaxed_feedback_hands_the_words_themselves_back():
     rollout(GumbelSoftmaxST(seed=0), 8, Listening())
     assert heard[1].shape == (8,)
 
-    class Reading(tiny.TableSpeaker):
-        def step(self, words, state, training=False):
-            words = ops.take(ops.arange(self.vocabulary_size), words)
-            return super().step(words, state, training)
-
-    rollout(GumbelSoftmaxST(seed=0), 8, Reading())
-    cause = '`feedback` must be "index".*of Reading is given distributions'
-    with pytest.raises(ValueError, match=cause):
-        rollout(GumbelSoftmaxST(seed=0), 8, Reading(), feedback="relaxed")
-
 
 @pytest.mark.parametrize(
     "arguments, message",

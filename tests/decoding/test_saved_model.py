@@ -144,11 +144,6 @@ CASES = {
         for kind in speakers.KINDS
         if kind != "show_tell_every_step"
     },
-    "built_for_images": (
-        lambda: speakers.speaker("up_down"),
-        IMAGE,
-        lambda: some_decoders("beam"),
-    ),
     "stepwise": (
         lambda: built(stepwise()),
         IMAGE,

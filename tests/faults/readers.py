@@ -26,15 +26,15 @@ from tests.faults.mutations import mutated_lines
 from tfcap import evaluate
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.data import load_results
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_features
 from tfcap.data.coco_instances import load_instances
+from tfcap.data.result_files import load_results
 from tfcap.data.visdial import load_relevance
 from tfcap.text import DocumentFrequencies
-from tfcap.text import MissingScore
 from tfcap.text import Vocabulary
+from tfcap.text.missing_score import MissingScore
 from tfcap.training import SpeakerReport
 
 VOCABULARY = Vocabulary(["a", "dog", "cat", "runs", "\u00e9t\u00e9"])
@@ -439,10 +439,6 @@ def plain_relevance(content):
 
 # Words ----------------------------------------------------------------------
 
-SELF_CRITICAL = {
-    "document_frequency": {"1": 3, "2": 2, "1 2": 2, "2 0": 2, "3 1 2 0": 4},
-    "ref_len": 4,
-}
 WORDS = {"1": "a", "2": "dog", "3": "UNK"}
 
 
@@ -458,26 +454,6 @@ def plain_vocabulary(content):
 
 def told_frequencies(table):
     return [table.keys.tolist(), table.counts.tolist(), table.num_documents]
-
-
-def plain_self_critical(content):
-    ids = {"1": 4, "2": 5, "3": 3, "0": 2}
-    total, found = content["ref_len"], {}
-    assert type(total) in (int, float) and total == int(total) >= 2
-    for ngram, count in content["document_frequency"].items():
-        words = [ids[i] for i in ngram.split(" ")]
-        assert 1 <= len(words) <= 4 and type(count) in (int, float)
-        assert 1 <= count == int(count) <= total
-        found[tuple(words)] = count
-    return [len(found), sorted(c for c in found.values() if c > 1), total]
-
-
-def told_self_critical(path):
-    table = DocumentFrequencies.from_self_critical(
-        str(path), WORDS, VOCABULARY, min_count=1
-    )
-    counts = table.counts.tolist()
-    return [len(table), sorted(c for c in counts if c > 1), table.num_documents]
 
 
 def bytes_of(write, ending):
@@ -702,9 +678,6 @@ READERS = {
         {"format": "tfcap-vocabulary", "words": list(VOCABULARY.words)},
         lambda path: list(Vocabulary.load(path).words),
         plain_vocabulary,
-    ),
-    "self_critical": json_reader(
-        SELF_CRITICAL, told_self_critical, plain_self_critical
     ),
     "frequencies": frequencies_reader(),
     "features": features_reader([30, 10, 20]),

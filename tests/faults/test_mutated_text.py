@@ -10,8 +10,8 @@ from hypothesis import strategies
 from tests.faults.mutations import ODD
 from tests.faults.test_mutated_files import TOTAL
 from tfcap.text import caption_tokenize
-from tfcap.text import caption_tokenize_batch
 from tfcap.text import word_tokenize
+from tfcap.text.caption_tokenization import caption_tokenize_batch
 
 PIECES = (
     *("n't", "can't", "can", "not", "gonna", "'s", "20's", "1,000", "5:30pm"),

@@ -89,7 +89,7 @@ def test_human_captions_are_weighed_by_their_contrast_above_a_threshold():
 
 
 def test_what_is_no_ensemble_is_refused():
-    with pytest.raises(ValueError, match="`retrievers` must hold at least one"):
+    with pytest.raises(TypeError, match="`retrievers` must be a sequence"):
         made()
     with pytest.raises(ValueError, match="`lambda_` must be at least 0"):
         made(2, lambda_=-1.0)

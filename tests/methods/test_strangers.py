@@ -303,6 +303,12 @@ def test_what_a_variant_does_not_read_is_refused(name, variant, wrong):
         UNREAD[name](**variant, **wrong)
 
 
+def test_an_unknown_argument_is_refused_by_the_name_of_the_method():
+    told = "`max_lenght` must be an argument of psst.*rho.*max_length"
+    with pytest.raises(TypeError, match=told):
+        UNREAD["psst"](max_lenght=3)
+
+
 def test_what_a_variant_reads_may_be_given():
     UNREAD["frozen_listener"](
         estimator="psst", rho=0.5, channel="gumbel", temperature=0.5

@@ -1,4 +1,4 @@
-"""Loads saved networks after a plain `import tfcap`; a process of its own.
+"""Loads saved networks after its rooms are imported; a process of its own.
 
 Exits with 0 if each gives the outputs that stand beside it.
 """
@@ -9,7 +9,8 @@ import sys
 import keras
 import numpy as np
 
-import tfcap
+import tfcap.losses
+import tfcap.models
 
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1])

@@ -8,7 +8,7 @@ from keras import ops
 from tests import tiny
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
-from tfcap.decoding.guidance import guided
+from tfcap.decoding.speaker import guided
 from tfcap.layers import Categorical
 from tfcap.models import ShowTellSpeaker
 from tfcap.models import WithoutAdapters

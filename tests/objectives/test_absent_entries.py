@@ -183,7 +183,7 @@ CASES = {
         contrastive(r, GroundTruth()), sampled()
     ),
     "diversity": lambda r: reinforced(
-        rewards.PairwiseDiversity("edit", jit_compile=False)
+        rewards.PairwiseDiversity(jit_compile=False)
         + rewards.PairwiseDiversity("bleu", jit_compile=False)
         + rewards.PairwiseDiversity("self_bleu", jit_compile=False)
     ),
@@ -344,7 +344,7 @@ def test_groups_are_flat_by_the_samples_that_are_there():
 
 def test_a_caption_without_another_is_unlike_nobody():
     episode = Episode(tiny.TableSpeaker(2), padded())
-    for distance in ("bleu", "edit", "self_bleu"):
+    for distance in ("bleu", "self_bleu"):
         reward = rewards.PairwiseDiversity(distance, jit_compile=False)
         found = np.array(reward(episode.references, episode))
         assert found[3, 1] == 0 and (found[:3, 1:3] > 0).all()

@@ -176,7 +176,8 @@ def three(copies=1):
 
 def test_as_a_baseline_an_effect_is_scaled_to_the_samples_scored():
     reward, (episode, decoder) = Retrieval(Retriever(), 0.7), three()
-    credit, own, _ = reward.credited(episode.rollout(decoder), episode)
+    found = reward.scored(episode.rollout(decoder), episode)
+    credit, own = found.credit(), found.values
     assert np.abs(credit - own).max() > 0.1
     for samples in (1, 3):
         scored = np.zeros((3, samples), "float32")
@@ -187,14 +188,16 @@ def test_as_a_baseline_an_effect_is_scaled_to_the_samples_scored():
 
 def test_negatives_that_are_equally_hard_have_no_effect():
     reward, (episode, decoder) = Retrieval(Retriever(), 0.7), three(copies=2)
-    credit, own, _ = reward.credited(episode.rollout(decoder), episode)
+    found = reward.scored(episode.rollout(decoder), episode)
+    credit, own = found.credit(), found.values
     np.testing.assert_array_equal(credit, own)
 
 
 def test_credit_is_logged_as_the_advantage_and_the_reward_as_the_reward():
     reward, (episode, decoder) = Retrieval(Retriever(), 0.7), three()
     _, logs = ScoreFunction(reward, decoder, lambda r, _: 0 * r).loss(episode)
-    credit, own, _ = reward.credited(episode.rollout(decoder), episode)
+    found = reward.scored(episode.rollout(decoder), episode)
+    credit, own = found.credit(), found.values
     assert float(logs["retrieval"]) == pytest.approx(float(ops.mean(own)))
     found = float(logs["retrieval_advantage"])
     assert found == pytest.approx(float(ops.mean(credit)))

@@ -23,7 +23,7 @@ from tfcap.objectives import Pathwise
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import Retrieval
 from tfcap.rewards import Reward
-from tfcap.rewards.embeddings import embedded_texts
+from tfcap.rewards.retrieval import embedded_texts
 
 LENGTH = 3
 WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")

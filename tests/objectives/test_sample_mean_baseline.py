@@ -110,7 +110,7 @@ def test_the_expected_gradient_is_a_share_of_the_exact_one(baseline):
     np.testing.assert_allclose(found(Worth()), exact, atol=1e-5)
 
 
-@pytest.mark.parametrize("distance", ["bleu", "edit", "self_bleu"])
+@pytest.mark.parametrize("distance", ["bleu", "self_bleu"])
 def test_samples_that_are_all_alike_explore_nothing_however_short(distance):
     captions = np.array(
         [[2, 0, 0, 0], [3, 2, 0, 0], [3, 4, 2, 0], [4, 4, 4, 3]]

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from tfcap._ops import ngram_counts
 from tfcap._ops import sentence_lengths
 from tfcap._ops import words_only
-from tfcap._ops.ngrams import count_bits
 
 RNG = np.random.default_rng(0)
 sentences = st.lists(st.integers(0, 3), max_size=9)
@@ -85,13 +84,6 @@ def test_absent_words_equal_nothing():
     absent = np.full((1, 3), -1)
     assert not np.any(ngram_counts(absent, absent))
     assert not np.any(ngram_counts(np.full((1, 3), -2), np.full((1, 3), -5)))
-
-
-def test_bits_are_counted():
-    numbers = [0, 1, 2**31 - 1, 2**30, 0x55555555, 12345678]
-    wanted = [bin(x).count("1") for x in numbers]
-    found = count_bits(tf.constant(numbers, "int32"))
-    np.testing.assert_array_equal(found, wanted)
 
 
 def test_words_are_what_the_mask_leaves():

@@ -13,8 +13,8 @@ from tests.data.tiny_captions import tiny_captions
 from tfcap.data import Backbone
 from tfcap.data import extract_features
 from tfcap.data import load_features
-from tfcap.data import load_results
 from tfcap.data import save_features
+from tfcap.data.result_files import load_results
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.layers import ImageStandardization

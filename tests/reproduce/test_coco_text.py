@@ -5,7 +5,6 @@ import zipfile
 
 import numpy as np
 
-from reproduce import coco_text
 from reproduce.captioning.load_data import load_data
 from reproduce.command import main
 from reproduce.latent_semantics import LatentSemantics
@@ -41,12 +40,8 @@ def write_jar(package, train=24, val=12):
             )
 
 
-def test_captions_stand_for_photographs(
-    fake_package, tmp_path, capsys, monkeypatch
-):
+def test_captions_stand_for_photographs(fake_package, tmp_path, capsys):
     write_jar(fake_package)
-    # Several blocks, of which the last is smaller.
-    monkeypatch.setattr(coco_text, "_BLOCK", 8)
     out = tmp_path / "coco"
     options = ["--out", str(out), "--size", "6", "--min-count", "1"]
     assert main(["coco_text", *options, "--held-out", "4"]) == 0

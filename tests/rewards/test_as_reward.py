@@ -13,7 +13,7 @@ from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BLEU
 from tfcap.rewards import TextReward
-from tfcap.rewards import as_reward
+from tfcap.rewards.text_rewards import as_reward
 
 
 def test_rewards_stay_what_they_are():

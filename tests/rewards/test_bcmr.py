@@ -6,6 +6,7 @@ from tests import captions
 from tfcap import text
 from tfcap.rewards import BCMR
 from tfcap.rewards import METEOR
+from tfcap.text.scores.mixtures import bcmr
 
 BATCH = captions.Batch()
 PLAIN = {"jit_compile": False}
@@ -21,7 +22,7 @@ def test_values_are_the_score_of_the_same_captions(few_words):
     words = captions.VOCABULARY.tokens
     spoken = [[words[i] for i in ids] for ids in said]
     heard = [[[words[i] for i in ids] for ids in rows] for rows in human]
-    wanted = text.bcmr(
+    wanted = bcmr(
         bleu=text.bleu(said, human),
         cider_d=text.cider_d(said, human, document_frequencies=table),
         meteor=text.meteor(spoken, heard),
@@ -31,7 +32,7 @@ def test_values_are_the_score_of_the_same_captions(few_words):
         captions.rollout(BATCH.tokens),
         BCMR(table, captions.VOCABULARY, **PLAIN),
     )
-    found, terms = reward.measure(rollout, episode())
+    found, terms, *_ = reward.scored(rollout, episode())
     np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-5, atol=1e-6)
     assert [*terms] == ["bleu", "cider_d", "meteor", "rouge_l"]
     alone = METEOR(captions.VOCABULARY)(rollout, episode())

@@ -74,7 +74,7 @@ def test_is_the_reward_of_the_paper(scored, options):
     losses = oracle(look(listener, "image"), texts, 0.1, **batch, **options)
     # What is scored reaches the reward by an estimator, as another object.
     said = episode.rollout(scored).stop_gradient()
-    found, terms = reward.measure(said, episode)
+    found, terms, *_ = reward.scored(said, episode)
     assert found.shape == (5, 2) and not mask[4].any()
     assert mask[:4].all() == (scored is BEAM)
     np.testing.assert_allclose(found, -0.1 * losses, rtol=1e-4, atol=1e-5)

@@ -14,6 +14,7 @@ from tfcap import rewards
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.objectives import Pathwise
+from tfcap.rewards.reward import WeightedSum
 
 BATCH = captions.Batch()
 TABLE = captions.frequencies()
@@ -22,9 +23,8 @@ PLAIN, COMPILED = {"jit_compile": False}, {"jit_compile": True}
 CASES = {
     "BLEU": lambda x: rewards.BLEU(4, "exponential", **x),
     "CIDErD": lambda x: rewards.CIDErD(TABLE, **x),
-    "CIDErR": lambda x: rewards.CIDErR(TABLE, **x),
-    "PairwiseDiversity": lambda x: rewards.PairwiseDiversity("edit", **x),
-    "ROUGEL": lambda x: rewards.ROUGEL(**x),
+    "PairwiseDiversity": lambda x: rewards.PairwiseDiversity("bleu", **x),
+    "ROUGEL": lambda x: rewards.ROUGEL(),
     "WeightedSum": lambda x: rewards.BLEU(1, **x) + rewards.BLEU(2, **x),
     "LengthPenalty": lambda x: rewards.LengthPenalty(2, 4),
     "Standardized": lambda x: rewards.Standardized(rewards.LengthPenalty(2, 4)),
@@ -33,7 +33,7 @@ CASES = {
         lambda texts: [len(text) for text in texts], captions.VOCABULARY
     ),
 }
-ABSTRACT = {"ReferenceReward", "Reward"}
+ABSTRACT = {"Reward"}
 #: What networks make of captions, tested with networks.
 OF_NETWORKS = {
     "BidirectionalContrastive",
@@ -64,20 +64,22 @@ def test_every_exported_reward_has_a_case():
         for name, value in vars(tfcap.rewards).items()
         if inspect.isclass(value) and issubclass(value, rewards.Reward)
     }
-    assert exported - ABSTRACT - OF_NETWORKS - OF_JAVA == set(CASES)
+    assert exported - ABSTRACT - OF_NETWORKS - OF_JAVA == {*CASES} - {
+        "WeightedSum"
+    }
 
 
 def test_values_are_of_what_is_said(case):
     name, make = case
     rollout = captions.rollout(BATCH.tokens)
-    reward, on_host = make(PLAIN), name == "TextReward"
+    reward, on_host = make(PLAIN), name in ("TextReward", "ROUGEL")
     contract.check_reward(reward, rollout, episode, on_host)
 
 
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="others compile the step"
 )
-@pytest.mark.parametrize("name", [*CASES][:6])
+@pytest.mark.parametrize("name", [*CASES][:5])
 def test_compiled_within_a_step_values_are_the_same(name):
     import tensorflow as tf
 
@@ -101,7 +103,7 @@ def test_a_reward_without_gradient_is_refused_where_one_is_needed(case):
         Pathwise(reward, Sample(GumbelSoftmaxST()))
 
 
-@pytest.mark.parametrize("name", ["BLEU", "CIDErD", "CIDErR", "ROUGEL"])
+@pytest.mark.parametrize("name", ["BLEU", "CIDErD", "ROUGEL"])
 def test_values_do_not_depend_on_how_references_are_laid_out(name):
     rollout, reward = captions.rollout(BATCH.tokens), CASES[name](PLAIN)
     found = np.asarray(reward(rollout, episode(slice(None))))
@@ -115,7 +117,7 @@ def test_values_do_not_depend_on_how_references_are_laid_out(name):
         np.testing.assert_allclose(moved, found, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["BLEU", "CIDErD", "CIDErR", "ROUGEL"])
+@pytest.mark.parametrize("name", ["BLEU", "CIDErD", "ROUGEL"])
 def test_references_must_be_there_and_have_their_axes(name):
     rollout, reward = captions.rollout(BATCH.tokens), CASES[name](PLAIN)
     with pytest.raises(ValueError, match="`inputs` must hold 'references'"):
@@ -131,18 +133,15 @@ def test_references_must_be_there_and_have_their_axes(name):
         lambda **x: rewards.CLIPScore(stranger.listener(), **x),
         lambda **x: rewards.KLPenalty(stranger.speaker(), **x),
         lambda **x: rewards.Retrieval(stranger.listener(), **x),
+        lambda **x: rewards.ROUGEL(**x),
         lambda **x: rewards.Surprisal(**x),
         lambda **x: rewards.LengthPenalty(2, 4, **x),
-        lambda **x: rewards.WeightedSum(
-            [(1.0, rewards.LengthPenalty(2, 4))], **x
-        ),
+        lambda **x: WeightedSum([(1.0, rewards.LengthPenalty(2, 4))], **x),
         *(
             lambda reward=reward, **x: reward(x)
             for reward in (
                 CASES["BLEU"],
                 CASES["CIDErD"],
-                CASES["CIDErR"],
-                CASES["ROUGEL"],
                 CASES["PairwiseDiversity"],
             )
         ),

@@ -180,7 +180,7 @@ def test_serves_reinforce_with_the_human_words_as_a_baseline(credit):
     advantage = reward(said, episode) - reward(human, episode)
     if credit == "batch":
         effect, usual = (
-            reward.credited(rollout, episode)[0] - reward(rollout, episode)
+            reward.scored(rollout, episode).credit() - reward(rollout, episode)
             for rollout in (said, human)
         )
         assert np.abs(effect).max() > 0.01

@@ -10,7 +10,7 @@ from tfcap.rewards import ROUGEL
 @pytest.mark.parametrize("count_eos", [True, False])
 def test_values_are_those_of_the_host(count_eos, longest):
     batch = captions.Batch(longest=longest)
-    found = ROUGEL(count_eos=count_eos, jit_compile=False)(
+    found = ROUGEL(count_eos=count_eos)(
         captions.rollout(batch.tokens), captions.episode(batch.human)
     )
     wanted = text.rouge_l(*batch.aligned(count_eos)).each
@@ -19,7 +19,7 @@ def test_values_are_those_of_the_host(count_eos, longest):
 
 def test_beta_weighs_recall():
     batch = captions.Batch()
-    found = ROUGEL(beta=3.0, jit_compile=False)(
+    found = ROUGEL(beta=3.0)(
         captions.rollout(batch.tokens), captions.episode(batch.human)
     )
     wanted = text.rouge_l(*batch.aligned(), beta=3.0).each
@@ -31,7 +31,7 @@ def test_beta_weighs_recall():
 def test_an_image_without_references_is_worth_nothing():
     batch = captions.Batch()
     batch.human[2] = 0
-    found = ROUGEL(jit_compile=False)(
+    found = ROUGEL()(
         captions.rollout(batch.tokens), captions.episode(batch.human)
     )
     assert not np.asarray(found)[2].any()

@@ -36,7 +36,8 @@ def test_values_are_those_of_an_evaluation(scene_graphs, few_words):
         jit_compile=False,
         spice=reward,
     )
-    both, terms = spider.measure(rollout, captions.episode(BATCH.human))
+    episode = captions.episode(BATCH.human)
+    both, terms, *_ = spider.scored(rollout, episode)
     assert [*terms] == ["cider_d", "spice_spacy"]
     np.testing.assert_allclose(
         np.ravel(both - terms["cider_d"]), found, atol=1e-5

@@ -4,6 +4,8 @@ import pytest
 from tests import captions
 from tfcap import text
 from tfcap.rewards import SPIDEr
+from tfcap.text.scores.mixtures import spider
+from tfcap.text.scores.scores import Scores
 
 BATCH = captions.Batch()
 
@@ -12,12 +14,12 @@ def test_it_is_twice_the_score_of_the_same_captions(fake_spice):
     table = captions.frequencies(count_eos=False)
     said, human = BATCH.aligned(eos=False)
     lengths = np.array([len(ids) / 10 for ids in said])
-    wanted = text.spider(
+    wanted = spider(
         text.cider_d(said, human, document_frequencies=table),
-        text.Scores(lengths.mean(), lengths),
+        Scores(lengths.mean(), lengths),
     )
     reward = SPIDEr(table, captions.VOCABULARY, jit_compile=False)
-    found, terms = reward.measure(
+    found, terms, *_ = reward.scored(
         captions.rollout(BATCH.tokens), captions.episode(BATCH.human)
     )
     np.testing.assert_allclose(

@@ -30,7 +30,7 @@ class Known(Reward):
 def test_each_reward_is_brought_to_one_scale_by_a_loop():
     one, two = Known(1.0, "one"), Known(-50.0, "two")
     reward = Standardized(one) + 0.25 * Standardized(two)
-    credit, _, parts = reward.credited(Rollout(TOKENS, MASK), None)
+    credit, parts, *_ = reward.scored(Rollout(TOKENS, MASK), None)
     for row in range(3):
         there = MASK[row, :, 0] > 0
         values = VALUES[row][there]

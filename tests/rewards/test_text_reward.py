@@ -12,7 +12,8 @@ from tests import captions
 from tfcap._ops import reference_mask
 from tfcap.decoding import Rollout
 from tfcap.rewards import TextReward
-from tfcap.rewards.function_scores import ScoreMemory
+from tfcap.rewards.text_rewards import _Remembered
+from tfcap.text.scores.scores import Scores
 
 BATCH = captions.Batch()
 TEXTS = [[" ".join(c) for c in rows] for rows in BATCH.captions]
@@ -124,21 +125,7 @@ def test_graphs_call_the_function_at_every_step():
     assert len(scorer.calls) == 2
 
 
-def test_captions_are_shared_out_to_threads():
-    together, seen = threading.Barrier(3, timeout=30), []
-
-    def function(texts):
-        together.wait()
-        seen.append(threading.get_ident())
-        return [len(text) for text in texts]
-
-    reward = TextReward(function, captions.VOCABULARY, num_threads=3)
-    np.testing.assert_array_equal(score(reward), lengths())
-    assert len(set(seen)) == 3
-
-
-@pytest.mark.parametrize("num_threads", [1, 2])
-def test_no_more_calls_overlap_than_there_are_threads(num_threads):
+def test_calls_do_not_overlap():
     running, most = [], []
 
     def function(texts):
@@ -148,13 +135,13 @@ def test_no_more_calls_overlap_than_there_are_threads(num_threads):
         running.pop()
         return [0.0] * len(texts)
 
-    reward = TextReward(function, captions.VOCABULARY, num_threads=num_threads)
+    reward = TextReward(function, captions.VOCABULARY)
     threads = [threading.Thread(target=score, args=(reward,)) for _ in "abc"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(most) == 3 * num_threads and max(most) <= num_threads
+    assert most == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +181,6 @@ def test_none_abstains():
     reward = TextReward(
         lambda texts: [len(t) if len(t) > 4 else None for t in texts],
         captions.VOCABULARY,
-        remember=99,
     )
     wanted = np.where(lengths() > 4, lengths(), -np.inf)
     wanted = np.where(lengths() > 0, wanted, 0.0)
@@ -202,34 +188,15 @@ def test_none_abstains():
         np.testing.assert_array_equal(score(reward), wanted)
 
 
-def test_what_failed_is_asked_again():
-    given = iter([np.nan, 2.0])
-    memory = ScoreMemory(4)
-
-    def ask():
-        return memory.scores(
-            [("a", [])], lambda new: [next(given) for _ in new]
-        )
-
-    assert np.isnan(ask()).all()
-    assert ask() == ask() == [2.0]
-
-
 def test_an_async_function_is_awaited_in_a_loop_that_lives_on():
-    loops, waiting = set(), []
-    ready = threading.Event()
+    loops = set()
 
     async def reward(texts):
         loops.add(asyncio.get_running_loop())
-        waiting.append(len(texts))
-        # Both calls run at once, or neither ends.
-        while not ready.is_set():
-            if len(waiting) == 2:
-                ready.set()
-            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.001)
         return [len(text) for text in texts]
 
-    reward = TextReward(reward, captions.VOCABULARY, num_threads=2)
+    reward = TextReward(reward, captions.VOCABULARY)
 
     async def in_a_notebook():
         return score(reward)
@@ -299,53 +266,40 @@ def test_no_gradient_passes():
 def test_wrong_arguments_are_refused():
     with pytest.raises(TypeError, match="`reward` must be a `tfcap.rewards"):
         TextReward("spice", captions.VOCABULARY)
-    with pytest.raises(ValueError, match="`num_threads` must be at least 1"):
-        TextReward(len, captions.VOCABULARY, num_threads=0)
+
+
+def remembering(size):
+    asked = []
+
+    def count(candidates, references):
+        asked.append(candidates)
+        return Scores(0.0, np.array([10.0 * len(x) for x in candidates]))
+
+    return _Remembered(count, size), asked
 
 
 def test_what_is_remembered_is_not_asked_for_again():
-    scorer = Recorder()
-    reward = TextReward(scorer.scored, captions.VOCABULARY, remember=100)
-    first = score(reward)
-    np.testing.assert_array_equal(score(reward), first)
-    assert len(scorer.calls) == 1
-    # The same captions of images that people describe otherwise.
-    other = captions.episode(np.roll(BATCH.human, 1, axis=0))
-    found = reward(captions.rollout(BATCH.tokens), other)
-    np.testing.assert_array_equal(found, first)
-    assert len(scorer.calls[1][0]) == len(scorer.calls[0][0])
-
-
-def test_the_longest_unused_is_forgotten():
-    memory = ScoreMemory(2)
-    asked = []
-
-    def find(places):
-        asked.append(places)
-        return [float(place) for place in places]
-
-    assert memory.scores([("a", ["x"]), ("b", ["x"])], find) == [0.0, 1.0]
-    assert memory.scores([("a", ["x"]), ("c", ["x"])], find) == [0.0, 1.0]
-    assert memory.scores([("b", ["x"]), ("a", ["y"])], find) == [0.0, 1.0]
-    assert asked == [[0, 1], [1], [0, 1]]
+    score, asked = remembering(2)
+    one, two, three = [["a"]], [["a", "b"]], [["a"] * 3]
+    assert score(["a", "a b", "a"], [["x"]] * 3) == [10.0, 20.0, 10.0]
+    # The longest unused is forgotten.
+    assert score(["a", "a a a"], [["x"]] * 2) == [10.0, 30.0]
+    assert score(["a b", "a"], [["x"], ["y"]]) == [20.0, 10.0]
+    assert asked == [[*one, *two, *one], three, [*two, *one]]
 
 
 def test_texts_that_hold_line_breaks_are_told_apart():
-    pairs = [("a", ["b\nc"]), ("a", ["b", "c"]), ("a\nb", ["c"])]
-    assert ScoreMemory(3).scores(pairs, list) == [0, 1, 2]
+    score, asked = remembering(3)
+    human = [["b\nc"], ["b", "c"], ["c"]]
+    score(["a", "a", "a\nb"], human)
+    score(["a", "a", "a\nb"], human)
+    assert asked == [[["a"], ["a"], ["a", "b"]]]
 
 
 def test_more_than_is_kept_at_once_is_scored_rightly():
-    memory = ScoreMemory(1)
-    pairs = [(caption, []) for caption in "abc"]
+    score, _ = remembering(1)
     for _ in range(2):
-        found = memory.scores(pairs, lambda new: [10.0 + i for i in new])
-        assert found == [10.0, 11.0, 12.0]
-
-
-def test_a_negative_memory_is_refused():
-    with pytest.raises(ValueError, match="`remember` must be at least 0"):
-        TextReward(len, captions.VOCABULARY, remember=-1)
+        assert score(["a", "a b"], [["x"]] * 2) == [10.0, 20.0]
 
 
 def test_a_speaker_may_hold_the_vocabulary():
@@ -446,8 +400,6 @@ def test_a_column_that_the_batch_lacks_is_named():
     reward = TextReward(Columns(), captions.VOCABULARY)
     with pytest.raises(ValueError, match="'photographer', which the reward"):
         reward(captions.rollout(BATCH.tokens), captions.episode(BATCH.human))
-    with pytest.raises(ValueError, match="`remember` must be 0 for a function"):
-        TextReward(Columns(), captions.VOCABULARY, remember=5)
 
 
 def test_a_function_of_completions_alone_takes_no_column():

@@ -10,7 +10,7 @@ from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
-from tfcap.rewards import WeightedSum
+from tfcap.rewards.reward import WeightedSum
 from tfcap.training import JointTraining
 
 

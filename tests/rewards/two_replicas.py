@@ -108,7 +108,8 @@ def of_listener(strategy, reward, listener, batch):
         )
         with tf.GradientTape() as tape:
             said = Rollout(tokens, mask)
-            credit, values, _ = reward.credited(said, episode)
+            found = reward.scored(said, episode)
+            credit, values = found.credit(), found.values
             loss = tf.reduce_sum(values)
         slopes = tape.gradient(loss, variables)
         return tf.stack([values, credit], axis=-1), slopes

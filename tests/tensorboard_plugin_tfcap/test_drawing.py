@@ -19,7 +19,7 @@ from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.style import MARKERS
-from tfcap.curves import Line
+from tfcap.curves.lines import Line
 
 HOSTILE = '<b a="1">&\u03bb'
 

@@ -13,8 +13,8 @@ from tests.text.golden_captions import GOLDEN
 from tests.text.odd_captions import odd_captions
 from tests.text.ptb import ptb_tokenize
 from tfcap.text import caption_tokenize
-from tfcap.text import caption_tokenize_batch
 from tfcap.text import word_tokenize
+from tfcap.text.caption_tokenization import caption_tokenize_batch
 
 #: Of each set of real captions: how many there are, and a digest of Java's
 #: answers to them, each caption alone.

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-import tfcap
 from tests.text.scores import naive
+from tfcap.text.ngram_language_model import NgramLanguageModel
 
 CORPUS = [
     text.split()
@@ -93,7 +93,7 @@ def cuts(counts):
     st.integers(1, 3),
 )
 def test_probabilities_are_those_of_the_definition(corpus, said, order, least):
-    model = tfcap.text.NgramLanguageModel(corpus, order, least)
+    model = NgramLanguageModel(corpus, order, least)
     loops = Loops(corpus, order, least)
     found = model.log_prob(said)
     logs = [loops.logs(words) for words in said]
@@ -105,7 +105,7 @@ def test_discounts_of_a_larger_corpus_are_estimated():
     rng = np.random.default_rng(0)
     words = [f"w{min(i, 30)}" for i in rng.geometric(0.15, 4000)]
     corpus = [words[i : i + 8] for i in range(0, len(words), 8)]
-    model = tfcap.text.NgramLanguageModel(corpus, order=3)
+    model = NgramLanguageModel(corpus, order=3)
     loops = Loops(corpus, 3, 2)
     np.testing.assert_allclose(model.discounts, loops.cuts)
     assert not np.allclose(model.discounts[1:], [0.5, 1.0, 1.5])
@@ -129,7 +129,7 @@ def test_discounts_of_a_larger_corpus_are_estimated():
 )
 def test_after_any_words_probabilities_sum_to_one(order, context):
     for least in (1, 2):
-        model = tfcap.text.NgramLanguageModel(CORPUS, order, least)
+        model = NgramLanguageModel(CORPUS, order, least)
         probs = model.next_word_probs(context.split())
         assert probs.shape == (len(model.words),)
         assert probs.min() > 0
@@ -137,14 +137,14 @@ def test_after_any_words_probabilities_sum_to_one(order, context):
 
 
 def test_words_beyond_the_vocabulary_are_one_word():
-    model = tfcap.text.NgramLanguageModel(CORPUS, 3, min_count=2)
+    model = NgramLanguageModel(CORPUS, 3, min_count=2)
     assert model.words[:2] == ("<eos>", "<unk>") and "two" not in model.words
     scores = model.log_prob([["a", "zebra"], ["a", "brown"], ["a", "dog"]])
     assert scores.each[0] == scores.each[1] != scores.each[2]
 
 
 def test_an_order_of_words_that_nobody_says_is_less_likely():
-    model = tfcap.text.NgramLanguageModel(CORPUS)
+    model = NgramLanguageModel(CORPUS)
     natural = "a dog runs on the grass".split()
     scores = model.log_prob([natural, natural[::-1], natural[:-1]])
     assert scores.each[0] > scores.each[2] > scores.each[1]
@@ -153,11 +153,11 @@ def test_an_order_of_words_that_nobody_says_is_less_likely():
 
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="Received: order=0"):
-        tfcap.text.NgramLanguageModel(CORPUS, order=0)
+        NgramLanguageModel(CORPUS, order=0)
     with pytest.raises(ValueError, match="Received: min_count=0"):
-        tfcap.text.NgramLanguageModel(CORPUS, min_count=0)
+        NgramLanguageModel(CORPUS, min_count=0)
     with pytest.raises(ValueError, match="`captions`"):
-        tfcap.text.NgramLanguageModel([])
-    model = tfcap.text.NgramLanguageModel(CORPUS)
+        NgramLanguageModel([])
+    model = NgramLanguageModel(CORPUS)
     with pytest.raises(TypeError, match="tokenized"):
         model.log_prob(["a dog"])

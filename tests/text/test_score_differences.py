@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from tfcap.text import Scores
-from tfcap.text import bcmr
 from tfcap.text import bleu
 from tfcap.text import meteor
 from tfcap.text import rouge_l
 from tfcap.text import score_differences
 from tfcap.text.score_differences import differences_table
+from tfcap.text.scores.mixtures import bcmr
 from tfcap.text.scores.scores import ResampledScores
+from tfcap.text.scores.scores import Scores
 
 CAPTIONS = ["a dog talks", "the man speaks", "a glass of a dog", "cup"]
 REFERENCES = [

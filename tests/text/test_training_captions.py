@@ -5,6 +5,9 @@ from hypothesis import settings
 
 import tfcap
 from tests.text.scores import naive
+from tfcap.text.caption_tokenization import caption_tokenize_batch
+from tfcap.text.ngram_language_model import NgramLanguageModel
+from tfcap.text.scores.caption_statistics import novelty
 
 
 @settings(max_examples=30, deadline=None)
@@ -38,13 +41,13 @@ def test_language_is_told_alike_of_any_case_and_punctuation():
 
 def test_other_scores_are_those_of_their_functions():
     texts = ["A dog runs.", "A cat runs.", "Two dogs"]
-    words = tfcap.text.caption_tokenize_batch(texts)
+    words = caption_tokenize_batch(texts)
     said = [["a", "dog", "runs"], ["two", "cats"]]
     training = tfcap.text.TrainingCaptions(texts, order=2, min_count=1)
     found = training.scores(said)
-    model = tfcap.text.NgramLanguageModel(words, 2, 1)
+    model = NgramLanguageModel(words, 2, 1)
     assert found["lm_log_prob"].corpus == model.log_prob(said).corpus
-    assert found["novelty"] == tfcap.text.novelty(said, words)[:1] + (
+    assert found["novelty"] == novelty(said, words)[:1] + (
         pytest.approx([0, 1]),
     )
     assert training.language_model is training.language_model

@@ -22,7 +22,7 @@ from tfcap.text import Vocabulary
 from tfcap.text import caption_tokenize
 from tfcap.text import evaluate_captions
 from tfcap.text import evaluation
-from tfcap.text import self_bleu
+from tfcap.text.scores.bleu import self_bleu
 from tfcap.training import Evaluator
 
 SAID = [

@@ -8,7 +8,7 @@ import pytest
 from tests.scribe import BagListener
 from tests.scribe import Batches
 from tests.scribe import Scribe
-from tfcap.text import MissingScore
+from tfcap.text.missing_score import MissingScore
 from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport
 from tfcap.training.speaker_report import RETRIEVAL

@@ -7,7 +7,6 @@ from tfcap._io.array_file import load_arrays
 from tfcap._io.array_file import save_arrays
 from tfcap._io.command import command
 from tfcap._io.json_file import malformed
-from tfcap._io.json_file import paused_collection
 from tfcap._io.json_file import read_json
 from tfcap._io.json_file import read_lines
 from tfcap._io.json_file import read_sealed

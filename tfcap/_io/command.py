@@ -1,16 +1,8 @@
 """Commands that end with a sentence where their input is wrong."""
 
-import errno
 import functools
 import sys
 from collections.abc import Callable
-
-#: What to do, by what the system says of a path.
-_HINTS = {
-    errno.ENOSPC: "Make room, and run the same command again",
-    errno.EDQUOT: "Make room, and run the same command again",
-    errno.EMFILE: "Raise the number of open files, as by `ulimit -n 4096`",
-}
 
 
 def command(*errors: type[Exception]) -> Callable:
@@ -69,10 +61,10 @@ def sentence(error):
     '`path` must be a file or folder that can b'
     """
     if isinstance(error, OSError) and error.filename is not None:
-        hint = _HINTS.get(error.errno, "Choose another one, or mend it")
         return (
             "`path` must be a file or folder that can be used. Received: "
-            f"path={str(error.filename)!r} ({error.strerror}). {hint}."
+            f"path={str(error.filename)!r} ({error.strerror}). Choose another "
+            "one, or mend it."
         )
     # The code before one of ours says nothing.
     ours = str(getattr(error, "strerror", "")).startswith("`")

@@ -6,8 +6,6 @@ gives it. Files without one are taken as they are.
 """
 
 import codecs
-import contextlib
-import gc
 import gzip
 import hashlib
 import io
@@ -15,7 +13,6 @@ import json
 import math
 import zlib
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -171,11 +168,10 @@ def read_json(
 
     content = read_bytes(path) if content is None else content
     try:
-        with paused_collection():
-            text = content.decode(json.detect_encoding(content))
-            return json.loads(
-                text, object_pairs_hook=distinct, parse_constant=refuse
-            )
+        text = content.decode(json.detect_encoding(content))
+        return json.loads(
+            text, object_pairs_hook=distinct, parse_constant=refuse
+        )
     except (ValueError, RecursionError) as error:
         problem = f"the JSON is cut off or damaged ({error})"
         hint = f"{hint} {layout}".strip()
@@ -231,13 +227,12 @@ def unsealed(content: Any) -> Any:
     return content
 
 
-def read_sealed(path: str | PathLike, hint: str, layout: str = "") -> Any:
+def read_sealed(path: str | PathLike, hint: str) -> Any:
     """Reads a JSON file whose object may have a checksum.
 
     Args:
         path: String or path.
         hint: String, a sentence that says what to do with a damaged file.
-        layout: String, see `read_json()`.
 
     Returns:
         The content, without its checksum.
@@ -255,7 +250,7 @@ def read_sealed(path: str | PathLike, hint: str, layout: str = "") -> Any:
     >>> tfcap._io.read_sealed(folder / "a.json", "Make it anew.")
     {'r@10': 55.0}
     """
-    content = read_json(path, hint=hint, layout=layout)
+    content = read_json(path, hint=hint)
     try:
         return unsealed(content)
     except ValueError as error:
@@ -271,25 +266,3 @@ def _checksum(content):
 def finite(value: float) -> float | None:
     """A number as JSON holds it, `None` for one that is infinite or none."""
     return float(value) if math.isfinite(value) else None
-
-
-@contextlib.contextmanager
-def paused_collection() -> Iterator[None]:
-    """Pauses Python's cyclic garbage collector.
-
-    Parsing a large file makes millions of objects that stay and form no
-    cycles: the collector would visit all of them again and again.
-
-    Example:
-
-    >>> from tfcap._io import paused_collection
-    >>> with paused_collection():
-    ...     rows = [[str(i)] for i in range(3)]
-    """
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()

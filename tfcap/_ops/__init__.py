@@ -1,7 +1,5 @@
 """Small stateless tensor functions that the other rooms share."""
 
-from tfcap._ops.alignment import common_subsequence
-from tfcap._ops.alignment import edit_distance
 from tfcap._ops.arguments import check_shape
 from tfcap._ops.host_calls import call_on_host
 from tfcap._ops.host_calls import compiled

@@ -7,8 +7,6 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-#: Words of a sentence that the bits of an int32 stand for, its sign left out.
-WORD_BITS = 31
 #: Words of the longest n-gram of a table.
 MAX_ORDER = 4
 #: Largest id that a key holds; 65,534 stands for a word that no key has.
@@ -79,104 +77,19 @@ def ngram_counts(words: Any, others: Any, max_order: int = 4) -> Any:
     >>> print(tfcap._ops.ngram_counts(words, others, max_order=2).numpy())
     [[[2. 2. 2.]
       [2. 0. 0.]]]
-
-    Reference:
-
-    - Allison and Dix, A Bit-String Longest-Common-Subsequence Algorithm, 1986,
-      for sentences as bits
     """
-    if fits_bits(others):
-        runs = _runs(
-            match_bits(words, others),
-            max_order,
-            axis=-1,
-            move=ops.right_shift,
-        )
-        return count_bits(runs)
-    words, others = _apart(words, others)
-    same = ops.equal(words[..., :, None], others[..., None, :])
-    runs = _runs(
-        ops.cast(same, "int32"),
-        max_order,
-        axis=-2,
-        move=_move_ahead,
-    )
-    return ops.cast(ops.sum(runs, axis=-1), "float32")
-
-
-def match_bits(words: Any, others: Any) -> Any:
-    """Positions of each word in another sentence, as bits of an integer.
-
-    Args:
-        words: Integer tensor of shape `(..., T)`, below 0 where there is no
-            word.
-        others: Integer tensor of shape `(..., U)`, as `words`, U at most 31
-            and known. Leading axes broadcast.
-
-    Returns:
-        Int32 tensor of shape `(..., T)`; bit `j` is set where word `j` of the
-        other sentence is the same.
-    """
-    words, others = _apart(words, others)
-    same = ops.equal(words[..., :, None], others[..., None, :])
-    bits = ops.left_shift(1, ops.arange(others.shape[-1], dtype="int32"))
-    return ops.sum(ops.cast(same, "int32") * bits, axis=-1)
-
-
-def fits_bits(others):
-    """Check whether the words of a sentence fit into the bits of an integer."""
-    return others.shape[-1] is not None and others.shape[-1] <= WORD_BITS
-
-
-def count_bits(integers):
-    """Number of bits set: int32, not negative, to float32."""
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        count = tf.raw_ops.PopulationCount(x=integers)
-        return ops.cast(count, "float32")
-    both = ops.bitwise_and
-
-    def shift(x, steps):
-        return ops.right_shift(x, steps)
-
-    pairs = integers - both(shift(integers, 1), 0x55555555)
-    fours = both(pairs, 0x33333333) + both(shift(pairs, 2), 0x33333333)
-    eights = both(fours + shift(fours, 4), 0x0F0F0F0F)
-    return ops.cast(shift(eights * 0x01010101, 24), "float32")
-
-
-def _apart(words, others):
-    """Gives absent words of either side a number of their own."""
-    return ops.maximum(words, -1), ops.where(ops.less(others, 0), -2, others)
-
-
-def _runs(matches, max_order, axis, move):
-    """Matches of n-grams from matches of words, stacked before `axis`.
-
-    An n-gram matches where its first `n - 1` words do, and its last word does
-    `n - 1` words further in both sentences: `move(later, n)` takes matches
-    of later words of the other sentence `n` words ahead.
-    """
-    later = _append_zeros(matches, max_order - 1, axis)
-    runs = [matches]
-    for n in range(1, max_order):
-        end = n - max_order + 1
-        part = slice(n, end or None)
-        part = later[..., part] if axis == -1 else later[..., part, :]
-        runs.append(ops.bitwise_and(runs[-1], move(part, n)))
-    return ops.stack(runs, axis=axis - 1)
-
-
-def _move_ahead(matches, steps):
-    """Drops the first columns of a matrix and appends columns of zeros."""
-    return _append_zeros(matches, steps, -1)[..., steps:]
-
-
-def _append_zeros(tensor, count, axis):
-    widths = [[0, 0]] * len(tensor.shape)
-    widths[axis] = [0, count]
-    return ops.pad(tensor, widths)
+    words = ops.maximum(words, -1)  # absent words equal none of the other's
+    others = ops.where(ops.less(others, 0), -2, others)
+    same = ops.equal(words[..., :, None], others[..., None, :])  # (..., T, U)
+    ahead = [(0, 0)] * (len(same.shape) - 2) + [(0, max_order - 1)] * 2
+    later, runs = ops.pad(ops.cast(same, "int32"), ahead), []
+    for n in range(max_order):
+        # An n-gram matches where the one before does, and its last word.
+        here = slice(n, n - max_order + 1 or None)
+        last = later[..., here, here]
+        runs.append(last if n == 0 else ops.bitwise_and(runs[-1], last))
+    counts = [ops.sum(run, axis=-1) for run in runs]
+    return ops.cast(ops.stack(counts, axis=-2), "float32")
 
 
 class Resident:

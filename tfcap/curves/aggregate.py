@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from tfcap.curves.intervals import Interval
 from tfcap.curves.intervals import check_level
-from tfcap.curves.intervals import check_samples
 from tfcap.curves.intervals import student_t_quantile
 
 #: Names of centers, and what each is of many.
@@ -73,7 +72,11 @@ class Aggregate:
                     f"{name}={getattr(self, name)!r:.40}."
                 )
         check_level(self.level)
-        check_samples(self.samples)
+        if self.samples < 1:
+            raise ValueError(
+                "`samples` must be at least 1, better 1,000 draws and more. "
+                f"Received: samples={self.samples!r}."
+            )
         if self.bounds == "student" and self.center != "mean":
             raise ValueError(
                 "`bounds` must be 'bootstrap' or 'range' where the center is "

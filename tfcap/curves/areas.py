@@ -1,10 +1,11 @@
-"""Ranges over which methods are compared, and areas under their curves."""
+"""Ranges over which methods are compared, areas and volumes under them."""
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.comparison import compare_curves
@@ -14,7 +15,6 @@ from tfcap.curves.curve import Curve
 
 def curve_areas(
     curves: Mapping[str, Mapping[Any, Curve]],
-    level: float = 0.95,
     crossing: str = "last",
     aggregate: Aggregate | None = None,
     seeds: Mapping[str, int] | None = None,
@@ -23,11 +23,10 @@ def curve_areas(
 
     Args:
         curves: Dict of dicts of `Curve` by seed, by title.
-        level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
         crossing: String, which of several crossings counts. Defaults to
             `"last"`.
         aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
-            Student's interval at `level`.
+            Student's interval.
         seeds: Dict of integers by title, how many seeds there are in all.
             Defaults to `None`: as many as there are curves.
 
@@ -40,7 +39,8 @@ def curve_areas(
     Example:
 
     >>> curves = {"mine": {0: tfcap.curves.Curve([1.0, 2.0], [70.0, 50.0])}}
-    >>> found, _ = tfcap.curves.curve_areas(curves)
+    >>> from tfcap.curves.areas import curve_areas
+    >>> found, _ = curve_areas(curves)
     >>> found[0]["area"], found[0]["mean"]
     (60.0, 60.0)
     """
@@ -56,7 +56,6 @@ def curve_areas(
     low, high = span
     compared = compare_curves(
         *(long, span),
-        level=level,
         crossing=crossing,
         aggregate=aggregate,
         seeds=seeds,
@@ -109,11 +108,12 @@ def common_range(
     Example:
 
     >>> from tfcap.curves import Curve
+    >>> from tfcap.curves.areas import common_range
     >>> curves = {
     ...     "a": {0: Curve([3.0, 1.0], [50.0, 70.0])},
     ...     "b": {0: Curve([2.2, 0.8], [50.0, 70.0])},
     ... }
-    >>> tfcap.curves.common_range(curves)
+    >>> common_range(curves)
     (1.0, 2.2)
     """
     spans = [curve_overlap(by_seed.values()) for by_seed in curves.values()]
@@ -178,3 +178,76 @@ def _lines(curves):
         for method, by_seed in curves.items()
     }
     return {method: by_seed for method, by_seed in lines.items() if by_seed}
+
+
+def hypervolume(points: ArrayLike, reference: ArrayLike) -> float:
+    """Volume of all that some point beats, down to a reference point.
+
+    ```
+    volume of the union of the boxes [reference, point]
+    ```
+
+    exactly: a point's box, without what later points cover of it.
+
+    Args:
+        points: Float array of shape `(n, d)`; more is better. Turn the sign of
+            what should be small.
+        reference: Float array of shape `(d,)`, the worst that counts. A point
+            that is not better in everything adds nothing.
+
+    Returns:
+        Float, in the product of the measures' units.
+
+    Raises:
+        ValueError: If shapes do not fit, or a value is not finite.
+
+    Example:
+
+    >>> tfcap.curves.hypervolume([[2.0, 1.0], [1.0, 3.0]], [0.0, 0.0])
+    4.0
+
+    Reference:
+
+    - While, Bradstreet and Barone, A Fast Way of Calculating Exact
+      Hypervolumes, IEEE TEC 2012: the exclusive volumes of Algorithm 2
+    """
+    points = np.asarray(points, "float64")
+    reference = np.asarray(reference, "float64")
+    if points.ndim != 2 or reference.shape != points.shape[1:]:
+        raise ValueError(
+            "`points` must have a shape (n, d), `reference` (d,). Received: "
+            f"points.shape={points.shape}, reference.shape={reference.shape}."
+        )
+    if not (np.isfinite(points).all() and np.isfinite(reference).all()):
+        raise ValueError(
+            "`points` and `reference` must be finite. Received: "
+            f"reference={reference.tolist()}, points={points.tolist()}."
+        )
+    # Edges of boxes, (n, d)
+    edges = points - reference
+    return _volume(_front(edges[(edges > 0).all(axis=1)]))
+
+
+def _volume(edges):
+    if not len(edges):
+        return 0.0
+    if edges.shape[1] == 1:
+        return float(edges.max())
+    # The widest first, so that later boxes are soon covered.
+    edges = edges[np.lexsort(edges.T)[::-1]]
+    if edges.shape[1] == 2:
+        # A front: as the second rises, the first falls.
+        across, up = edges[::-1].T
+        return float(across @ np.diff(up, prepend=0.0))
+    total = 0.0
+    for place, edge in enumerate(edges):
+        covered = np.minimum(edges[place + 1 :], edge)
+        total += edge.prod() - _volume(_front(covered))
+    return float(total)
+
+
+def _front(points):
+    """Distinct points that no other is as good as in everything."""
+    points = np.unique(points, axis=0)
+    as_good = (points[None] >= points[:, None]).all(axis=-1)
+    return points[as_good.sum(axis=1) == 1]

@@ -44,7 +44,6 @@ def compare_curves(
     at: float | tuple[float, float],
     of: str = "recall",
     baseline: Any = None,
-    level: float = 0.95,
     crossing: str | None = None,
     aggregate: Aggregate | None = None,
     seeds: Mapping[Any, int] | None = None,
@@ -63,11 +62,10 @@ def compare_curves(
         of: `"recall"`, at a fixed naturalness, or `"naturalness"`, at a fixed
             recall. Defaults to `"recall"`.
         baseline: One of the methods, or `None` for no differences.
-        level: Float in `(0, 1)`, of the intervals. Defaults to `0.95`.
         crossing: String, which of several crossings is read off. Defaults to
             `None`: `"last"` for recall, `"first"` for naturalness.
         aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
-            Student's interval at `level`.
+            Student's interval.
         seeds: Dict of integers by method, how many seeds it has in all, those
             without a curve among them. Defaults to `None`: as many as it has
             curves.
@@ -108,7 +106,7 @@ def compare_curves(
             f"`baseline` must be one of {', '.join(map(str, curves))}. "
             f"Received: baseline={baseline!r}."
         )
-    aggregate = aggregate or Aggregate(level=level)
+    aggregate = aggregate or Aggregate()
     crossing = crossing or {"recall": "last", "naturalness": "first"}[of]
     values = {
         method: _read(by_seed, at, of, crossing)
@@ -221,7 +219,11 @@ def group_curves(
         points = seeds.setdefault(record.get("seed"), {})
         place = record.get(parameter)
         if place in points:
-            raise ValueError(_twice(points[place], record, parameter))
+            raise ValueError(
+                f"`records` must have one point for each seed and {parameter!r}"
+                f" of a method. Received: two for {_about(record)}. Name the "
+                "setting that they differ in in `by`, or leave one out."
+            )
         points[place] = record
     return {
         method: {
@@ -251,16 +253,6 @@ def _curve(points, naturalness, recall, parameter):
             f"points. Received: {_about(points[None])}, without."
         )
     return Curve(*columns.values(), None if None in places else places)
-
-
-def _twice(first, second, parameter):
-    names = [name for name in first if first[name] != second.get(name)]
-    return (
-        f"`records` must have one point for each seed and {parameter!r} of a "
-        f"method. Received: two for {_about(second)}; they differ in "
-        f"{', '.join(names) or 'nothing'}. Name the setting that they differ "
-        "in in `by`, or leave one out."
-    )
 
 
 def _about(record):

@@ -158,22 +158,6 @@ class Curve:
                 found.append(between)
         return np.array(found).reshape(-1, 2)
 
-    def pareto(self) -> np.ndarray:
-        """Indices of the points that no other point beats.
-
-        Returns:
-            Integer array of the indices of those points in `naturalness`,
-            `recall` and `parameter` for which none is as good in both and
-            better in one; the most natural first.
-
-        Example:
-
-        >>> curve = tfcap.curves.Curve([1.0, 1.2, 0.8], [70.0, 75.0, 80.0])
-        >>> curve.pareto()
-        array([1, 2])
-        """
-        return pareto_front(self.naturalness, self.recall)
-
     def area(
         self,
         low: float | None = None,
@@ -294,7 +278,8 @@ def pareto_front(x: ArrayLike, y: ArrayLike) -> np.ndarray:
 
     Example:
 
-    >>> tfcap.curves.pareto_front([1.0, 1.2, 0.8], [70.0, 75.0, 80.0])
+    >>> from tfcap.curves.curve import pareto_front
+    >>> pareto_front([1.0, 1.2, 0.8], [70.0, 75.0, 80.0])
     array([1, 2])
     """
     x, y = np.asarray(x, "float64"), np.asarray(y, "float64")

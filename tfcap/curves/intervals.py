@@ -1,4 +1,4 @@
-"""Intervals of a mean and of the difference of two."""
+"""Interval of a mean."""
 
 import math
 from typing import NamedTuple
@@ -59,68 +59,6 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
-def paired_bootstrap(
-    a: ArrayLike,
-    b: ArrayLike,
-    groups: ArrayLike,
-    level: float = 0.95,
-    samples: int = 2000,
-    seed: int = 0,
-) -> Interval:
-    """Bootstrap interval of the mean difference of two systems, by group.
-
-    The rounds of a dialog are not independent, so whole groups are drawn with
-    replacement, the same ones for both systems.
-
-    Args:
-        a: Float array of shape `(n,)`, a value per item of one system.
-        b: Float array of shape `(n,)`, of the other, on the same items.
-        groups: Array of shape `(n,)`, each item's group, such as its dialog.
-        level: Float in `(0, 1)`. Defaults to `0.95`.
-        samples: Integer, number of draws. Defaults to `2000`.
-        seed: Integer. Defaults to `0`.
-
-    Returns:
-        `Interval` of `mean(a) - mean(b)`, by percentiles. The systems differ
-        at this level if 0 lies outside. Of one group, the bounds are
-        infinite.
-
-    Raises:
-        ValueError: If the arrays differ in shape or are empty, `level` is
-            outside `(0, 1)`, or `samples` is below 1.
-
-    Example:
-
-    >>> a, b = np.array([0.9, 0.8, 0.7, 0.9]), np.array([0.5, 0.6, 0.4, 0.3])
-    >>> interval = tfcap.curves.paired_bootstrap(a, b, groups=[0, 0, 1, 1])
-    >>> print(np.round(interval, 3))
-    [0.375 0.3   0.45 ]
-    """
-    check_level(level)
-    check_samples(samples)
-    a, b = np.asarray(a, "float64"), np.asarray(b, "float64")
-    groups = np.asarray(groups)
-    if not (a.shape == b.shape == groups.shape == (a.size,)) or not a.size:
-        raise ValueError(
-            "`a`, `b` and `groups` must have one shape (n,), n > 0. Received: "
-            f"a.shape={a.shape}, b.shape={b.shape}, "
-            f"groups.shape={groups.shape}."
-        )
-    _, index = np.unique(groups, return_inverse=True)
-    sums, sizes = np.bincount(index, weights=a - b), np.bincount(index)
-    mean = float((a - b).mean())
-    if len(sums) == 1:
-        return Interval(mean, -math.inf, math.inf)
-    rng = np.random.default_rng(seed)
-    means = np.empty(samples)
-    # One draw at a time: all at once would not fit for large splits.
-    for i in range(samples):
-        drawn = rng.integers(len(sums), size=len(sums))
-        means[i] = sums[drawn].sum() / sizes[drawn].sum()
-    low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2])
-    return Interval(mean, float(low), float(high))
-
-
 def student_t_quantile(probability: float, freedom: int) -> float:
     """Quantile of Student's t distribution, without SciPy.
 
@@ -133,7 +71,8 @@ def student_t_quantile(probability: float, freedom: int) -> float:
 
     Example:
 
-    >>> print(round(tfcap.curves.student_t_quantile(0.975, 4), 4))
+    >>> from tfcap.curves.intervals import student_t_quantile
+    >>> print(round(student_t_quantile(0.975, 4), 4))
     2.7764
 
     Reference:
@@ -164,12 +103,3 @@ def check_level(level):
     """Raises unless `level` is in (0, 1)."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"`level` must be in (0, 1). Received: level={level}.")
-
-
-def check_samples(samples):
-    """Raises unless there is a draw."""
-    if samples < 1:
-        raise ValueError(
-            "`samples` must be at least 1, better 1,000 draws and more. "
-            f"Received: samples={samples!r}."
-        )

@@ -59,7 +59,6 @@ def mean_line(
     curves: Mapping[Any, Curve],
     named: Callable[[float], str],
     spread: str = "points",
-    level: float = 0.95,
     aggregate: Aggregate | None = None,
     seeds: int | None = None,
 ) -> Line:
@@ -71,9 +70,8 @@ def mean_line(
         named: Function from a place on the curve, a float, to its name, such
             as `"\u03bb = 0.001"`, or `""`.
         spread: One of `SPREADS`. Defaults to `"points"`, each seed by itself.
-        level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
         aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
-            Student's interval at `level`.
+            Student's interval.
         seeds: Integer, how many seeds the method has in all, those without a
             curve among them. Defaults to `None`: as many as `curves`.
 
@@ -87,7 +85,7 @@ def mean_line(
     >>> line.y, line.labels[0]
     (array([0.5, 3. ]), 'point 0, 2 of 2 seeds')
     """
-    aggregate = aggregate or Aggregate(level=level)
+    aggregate = aggregate or Aggregate()
     count = len(curves) if seeds is None else seeds
     places = np.unique(np.concatenate([c.parameter for c in curves.values()]))
     x, y, labels, counts = [], [], [], []
@@ -105,7 +103,7 @@ def mean_line(
     if spread == "interval":
         shown = dict(left=x[:, 1], right=x[:, 2], low=y[:, 1], high=y[:, 2])
     elif spread == "band":
-        shown = {"band": line_band(curves, places, level, aggregate)}
+        shown = {"band": line_band(curves, places, aggregate)}
     elif spread == "points":
         pairs = [(c.naturalness, c.recall) for c in curves.values()]
         shown = {"seeds": pairs}
@@ -134,7 +132,6 @@ _STEPS = 6
 def line_band(
     curves: Mapping[Any, Curve],
     places: np.ndarray,
-    level: float = 0.95,
     aggregate: Aggregate | None = None,
 ) -> np.ndarray | None:
     """Outlines the band in which the mean curve may run.
@@ -147,7 +144,6 @@ def line_band(
     Args:
         curves: Dict of `Curve` by seed.
         places: Float array of shape `(n,)`, the parameter's values, ascending.
-        level: Float in `(0, 1)`. Defaults to `0.95`.
         aggregate: `Aggregate` of seeds, as of `mean_line()`.
 
     Returns:
@@ -157,7 +153,8 @@ def line_band(
     Example:
 
     >>> curves = {s: tfcap.curves.Curve([2, 1], [s, 3 + s]) for s in (0, 1)}
-    >>> outline = tfcap.curves.line_band(curves, np.array([0.0, 1.0]))
+    >>> from tfcap.curves.lines import line_band
+    >>> outline = line_band(curves, np.array([0.0, 1.0]))
     >>> outline.shape, np.allclose(outline[0], outline[-1])
     ((15, 2), True)
     """
@@ -185,7 +182,7 @@ def line_band(
             for c in curves.values()
         ]
     )
-    aggregate = aggregate or Aggregate(level=level)
+    aggregate = aggregate or Aggregate()
     # (3, m, 2), from (seeds, m, 2)
     middle, low, high = aggregate.columns(
         seeds.reshape(len(seeds), -1)

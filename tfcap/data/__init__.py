@@ -14,11 +14,9 @@ from tfcap.data.encoded_captions import build_vocabulary
 from tfcap.data.encoded_captions import tokenize_captions
 from tfcap.data.encoded_dialogs import EncodedDialogs
 from tfcap.data.extraction import extract_features
-from tfcap.data.extraction import frame_differences
 from tfcap.data.extraction import read_image
 from tfcap.data.features import load_features
 from tfcap.data.features import save_features
-from tfcap.data.foreign_features import convert_features
 from tfcap.data.grammar_batches import CORRUPTIONS
 from tfcap.data.grammar_batches import GrammarBatches
 from tfcap.data.grammar_batches import corrupt_captions
@@ -28,7 +26,6 @@ from tfcap.data.mapped_features import scale_features
 from tfcap.data.neighbors import nearest_neighbors
 from tfcap.data.photographs import Photographs
 from tfcap.data.photographs import image_files
-from tfcap.data.result_files import load_results
 from tfcap.data.result_files import write_visdial_ranks
 from tfcap.data.split_lists import read_image_ids
 from tfcap.data.visdial import load_visdial

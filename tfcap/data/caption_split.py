@@ -11,7 +11,7 @@ from tfcap._io import malformed
 from tfcap.data.entry_problems import FIX
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
-from tfcap.text import caption_tokenize_batch
+from tfcap.text.caption_tokenization import caption_tokenize_batch
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ import dataclasses
 import os
 
 from tfcap._io import malformed
-from tfcap._io import paused_collection
 from tfcap._io import read_json
 from tfcap._io.json_file import read_bytes
 from tfcap.data.caption_split import CaptionSplit
@@ -37,7 +36,6 @@ _SKIP = (
 )
 
 
-@paused_collection()
 def load_captions(
     path: str | os.PathLike,
     split: str | list[str] | None = None,

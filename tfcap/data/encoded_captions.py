@@ -244,5 +244,5 @@ def _tensorflow_text():
         raise ImportError(
             "`tokenize_captions()` needs the package tensorflow-text. Install "
             "it with `pip install 'tfcap[text]'`, or split captions on the "
-            "host with `tfcap.text.caption_tokenize_batch()`."
+            "host with `caption_tokenize_batch()`."
         ) from error

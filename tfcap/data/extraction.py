@@ -321,7 +321,8 @@ def frame_differences(features: NDArray) -> NDArray:
 
     Example:
 
-    >>> tfcap.data.frame_differences(np.array([[[1.0], [3.0], [2.0]]]))[0]
+    >>> from tfcap.data.extraction import frame_differences
+    >>> frame_differences(np.array([[[1.0], [3.0], [2.0]]]))[0]
     array([[ 1.,  0.],
            [ 3.,  2.],
            [ 2., -1.]])

@@ -30,16 +30,10 @@ from tfcap._io import sealed
 from tfcap._io import told_if_full
 from tfcap._io import unsealed
 from tfcap.data.entry_problems import listed
-from tfcap.data.entry_problems import number_ids
 from tfcap.data.image_names import ImageNames
 
 #: Images that are read at a time where all are.
 _BLOCK = 256
-#: What NumPy and the reading of an index raise at another file.
-_DAMAGE = (
-    *(AttributeError, EOFError, KeyError, OSError, RecursionError),
-    *(TypeError, ValueError),
-)
 
 
 def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
@@ -186,20 +180,15 @@ class FeatureReader:
         missing = [i for i, rows in zip(image_ids, found) if len(rows) != 1]
         if missing:
             reasons = [self.skipped[i] for i in missing if i in self.skipped]
-            if isinstance(known[0], str) > isinstance(missing[0], str):
-                hint = f"It knows images by text, as {known[0]!s:.80}: extract "
-                hint += "with `--captions`, whose ids it takes."
-            elif reasons:
-                hint = f"{len(reasons)} of them could not be read: "
-                hint += f"{reasons[0]:.300}. Mend and extract them, or leave "
-                hint += "out what is `skipped`."
-            else:
-                hint = "Extract features of these, too, or leave them out."
+            why = f"could not be read ({reasons[0]:.300})" if reasons else ""
             raise ValueError(
                 "`image_ids` must be in the feature file. Received: "
-                f"path={self.path!r}, which lacks {len(missing)} of "
-                f"{len(image_ids)} images ({listed([*dict.fromkeys(missing)])})"
-                f". {hint}"
+                f"path={self.path!r}, which knows images such as "
+                f"{listed(known[:2])}, and lacks {len(missing)} of "
+                f"{len(image_ids)} ({listed([*dict.fromkeys(missing)])}), of "
+                f"which {len(reasons)} {why or 'were unreadable'}. Extract "
+                "features of these, too, with `--captions` under the ids of "
+                "those, or leave them out."
             )
         return [row for (row,) in found]
 
@@ -221,13 +210,14 @@ def read_feature_file(path: str | os.PathLike) -> tuple:
             file.seek(values.offset + values.nbytes)
             content = json.loads(file.read())
         index = unsealed(content)
-        if index == content:
-            raise ValueError("its index has no checksum")
-        if index["shape"] != [*values.shape] or values.dtype != "<f2":
+        if index == content or index["shape"] != [*values.shape]:
             raise ValueError("its index is that of another array")
-    except FileNotFoundError:
+        if values.dtype != "<f2":
+            raise ValueError(f"it holds {values.dtype}")
+    except OSError:
         raise
-    except _DAMAGE as error:
+    except Exception as error:
+        # NumPy parses the head of an array as Python's: there is no list.
         raise ValueError(
             "`path` must name a feature file. Received: "
             f"path={str(path)!r}, which is of another kind, or damaged "
@@ -288,16 +278,14 @@ class FeatureWriter:
         }
         self._crc32 = np.zeros(self.shape[0], np.uint32)
         self._file = self._progress = None
-        if not resume:
+        whole = resume and os.path.exists(self.path)
+        self.done = np.full(self.shape[0], whole)
+        if whole or not resume:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(f"{self.path}.progress")
-        if resume and os.path.exists(self.path):
+        if whole:
             self._check_same(read_feature_file(self.path)[1])
-            self.done = np.ones(self.shape[0], bool)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{self.path}.progress")
         else:
-            self.done = np.zeros(self.shape[0], bool)
             self._begin()
 
     @property
@@ -317,14 +305,9 @@ class FeatureWriter:
                 in half precision.
             OSError: If the disk is full.
         """
-        features = np.asarray(features)
-        if features.shape != (len(rows), *self.shape[1:]):
-            raise ValueError(
-                f"`features` must have shape {(len(rows), *self.shape[1:])}. "
-                f"Received: features.shape={features.shape}."
-            )
         with np.errstate(over="ignore"):
-            features = features.astype("<f2")
+            features = np.asarray(features).astype("<f2")
+        features = features.reshape(len(rows), *self.shape[1:])
         finite = np.isfinite(features).all(axis=(1, 2))
         if not finite.all():
             image = self.image_ids[rows[int(np.argmin(finite))]]
@@ -408,7 +391,8 @@ class FeatureWriter:
                 f"images. Received: path={self.path!r}, begun with others. "
                 f"Write to another file, or remove {progress}."
             )
-        with told_if_full(self.path, "What is done is kept"):
+        kept = "What is done is kept" if first else "Nothing was begun"
+        with told_if_full(self.path, kept):
             self._file = open(part, "r+b" if first else "w+b")
             self._file.write(header.getbuffer())
             self._file.flush()
@@ -419,7 +403,7 @@ class FeatureWriter:
             except OSError:
                 self._file.close()
                 if not first:
-                    os.unlink(part)
+                    os.unlink(part)  # It may have taken all room there is.
                 raise
         self._resume(lines)
         mode = "a" if first else "w"
@@ -457,22 +441,11 @@ class FeatureWriter:
 
 def _check_ids(image_ids):
     """Ids as JSON keeps them: integers, or text."""
-    ids = np.asarray(image_ids, object).tolist()
-    texts = [image_id for image_id in ids if isinstance(image_id, str)]
-    strange = [text for text in texts if re.search(r"[\ud800-\udfff]", text)]
-    if strange:
+    ids = [i.item() if isinstance(i, np.generic) else i for i in image_ids]
+    if not ids or len({*ids}) < len(ids):
         raise ValueError(
-            "`image_ids` must be text that UTF-8 can write. Received: "
-            f"{len(strange):,} that it cannot, such as {strange[0]!r:.200}. "
-            "Rename such files, as `convmv -f latin1 -t utf8` does."
-        )
-    if not texts:
-        ids = number_ids(ids).tolist()
-    if not ids or len(texts) not in (0, len(ids)) or len({*ids}) < len(ids):
-        raise ValueError(
-            "`image_ids` must be distinct, and all integers or all strings. "
-            f"Received: {len(ids)} ids, {len({*ids})} of them distinct, "
-            f"{len(texts)} of them strings."
+            f"`image_ids` must be distinct. Received: {len(ids)} ids, "
+            f"{len({*ids})} of them distinct. Pass each image once."
         )
     return ids
 

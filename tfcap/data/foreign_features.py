@@ -119,11 +119,12 @@ def convert_features(
     Example:
 
     >>> import os, tempfile
+    >>> from tfcap.data.foreign_features import convert_features
     >>> folder = tempfile.mkdtemp()
     >>> path = os.path.join(folder, "features.npz")
     >>> np.savez(path, image_id=[7, 9], features=np.eye(2, 4)[:, None])
     >>> out = os.path.join(folder, "features.npy")
-    >>> tfcap.data.convert_features(path, out, progress=False)
+    >>> convert_features(path, out, progress=False)
     >>> tfcap.data.load_features(out, [9]).tolist()
     [[[0.0, 1.0, 0.0, 0.0]]]
 
@@ -142,8 +143,7 @@ def convert_features(
             bar("shapes", len(found), len(found))
         known = _by_id(source, found, captions, skip_unreadable)
         shapes = {i: found[p][2] for i, p in known.items() if found[p][2]}
-        axis = _feature_axis(source, shapes)
-        size = _width(source, {i: s[axis] for i, s in shapes.items()})
+        axis, size = _feature_axis(source, shapes)
         counts = {i: math.prod(s) // size for i, s in shapes.items()}
         least, most = min(counts.values()), max(counts.values())
         name = os.path.basename(os.path.realpath(source))
@@ -198,9 +198,7 @@ def _values(read):
 
 def _by_id(source, found, captions, skip_unreadable):
     """Places of images by the ids that they get."""
-    damaged = [
-        f"{where}: {problem}" for _, where, _, problem in found if problem
-    ]
+    damaged = [f"{where}: {told}" for _, where, _, told in found if told]
     if damaged and not skip_unreadable:
         raise ValueError(
             "`source` (--from) must hold whole features. Received: "
@@ -209,99 +207,78 @@ def _by_id(source, found, captions, skip_unreadable):
             "size with the original; skip_unreadable=True "
             "(--skip-unreadable) leaves out and lists such images."
         )
+    keys = [key for key, *_ in found]
+    find = image_key if captions is None else row_finder(captions)
+    if not all(map(is_image_id, keys)):
+        raise ValueError(
+            "`ids` (--ids) must be a list of integers or text. Received: "
+            f"{listed([key for key in keys if not is_image_id(key)])}."
+        )
+    if captions is not None:
+        ids = captions.image_ids
+        pairs = [(ids[r], i) for i, key in enumerate(keys) for r in find(key)]
+    else:
+        ids = [*map(find, keys)]
+        text = any(isinstance(image_id, str) for image_id in ids)
+        pairs = [*zip(map(str, keys) if text else ids, range(len(keys)))]
     known, twice = {}, []
-    pairs = _with_ids([key for key, *_ in found], captions)
     # What is damaged may be there again, whole.
     for image_id, place in sorted(pairs, key=lambda p: found[p[1]][2] is None):
-        if image_id not in known:
-            known[image_id] = place
-        elif found[place][2] is not None:
-            both = found[known[image_id]][1], found[place][1]
+        other = known.setdefault(image_id, place)
+        if other != place and found[place][2] is not None:
+            both = found[other][1], found[place][1]
             where = " and ".join(w.removeprefix(f"{source}, ") for w in both)
             twice.append(f"{image_id}: {where}")
-    if twice:
+    wanted = known if captions is None else captions.image_ids
+    missing = [image_id for image_id in wanted if image_id not in known]
+    if twice or missing:
         raise ValueError(
             "`source` (--from) must hold each image once. Received: "
-            f"{str(source)!r}, where {len(twice):,} are there again "
-            f"({listed(twice)}). Name a part of it, or leave one of each out."
+            f"{str(source)!r}, which lacks {len(missing):,} of {len(wanted):,} "
+            f"({listed(missing) or 'none'}), has such as {listed(keys)}, and "
+            f"has {len(twice):,} again ({listed(twice) or 'none'}). Name a "
+            "part of it, a folder of all, or other --captions."
         )
-    if captions is None:
-        return known
-    missing = [i for i in captions.image_ids if i not in known]
-    if missing:
-        raise ValueError(
-            "`captions` (--captions) must be of images whose features are "
-            f"there. Received: {str(source)!r}, which lacks {len(missing):,} "
-            f"of {len(captions.image_ids):,} ({listed(missing)}) and has such "
-            f"as {listed([key for key, *_ in found])}. Choose the splits that "
-            "are there, or convert a folder of all files."
-        )
-    return {image_id: known[image_id] for image_id in captions.image_ids}
-
-
-def _with_ids(keys, captions):
-    """Pairs of an id and a place, of the images that are wanted."""
-    wrong = [key for key in keys if not is_image_id(key)]
-    if wrong:
-        raise ValueError(
-            "`ids` (--ids) must be integers or text. Received: "
-            f"{wrong[0]!r:.80}, and {len(wrong) - 1:,} more. Give a list of "
-            "the images' ids."
-        )
-    if captions is None:
-        ids = [image_key(key) for key in keys]
-        if any(isinstance(image_id, str) for image_id in ids):
-            ids = [str(key) for key in keys]
-        return [(image_id, place) for place, image_id in enumerate(ids)]
-    find = row_finder(captions)
-    return [
-        (captions.image_ids[row], place)
-        for place, key in enumerate(keys)
-        for row in find(key)
-    ]
+    return {image_id: known[image_id] for image_id in wanted}
 
 
 def _feature_axis(source, shapes):
-    """The axis of features, 0 or -1: the others are positions."""
-    empty = [i for i, shape in shapes.items() if min(shape, default=1) < 1]
-    if empty or not shapes:
-        raise ValueError(
-            "`source` (--from) must hold features of every image. Received: "
-            f"{str(source)!r}, with none of {listed(empty) or 'any'}. Leave "
-            "these images out, or extract their features."
-        )
-    shapes = [*shapes.values()]
-    kinds = {len(shape) for shape in shapes}
-    if len(kinds) != 1 or not kinds <= {1, 2, 3}:
-        examples = listed(list(dict.fromkeys(shapes)))
+    """The axis of features, 0 or -1, and how many there are.
+
+    The other axes are positions.
+    """
+    every = {*shapes.values()}
+    kinds, one = {*map(len, every)}, next(iter(every), ())
+    first, last = ({s[axis] for s in every if s} for axis in (0, -1))
+    axis = -1
+    if len(first) == 1 < len(last):
+        # Regions of an image are columns, or it is (D, height, width).
+        axis = 0 if max(last) < one[0] else -1
+    elif len(one) == 3 and len(first) == len(last) == 1:
+        square = one[0] != one[2] and one[1] in (one[0], one[2])
+        features_first = one[1] == one[2] if square else one[0] > one[2]
+        axis = 0 if features_first else -1
+    widths = Counter(s[axis] for s in shapes.values() if s)
+    if len(widths) != 1 or len(kinds) != 1 or not kinds <= {1, 2, 3}:
+        usual = max(widths, key=widths.get, default=0)
+        others = [
+            f"{i}: {s}" for i, s in shapes.items() if not s or s[axis] != usual
+        ]
         raise ValueError(
             "`source` (--from) must hold (D,), (P, D), (height, width, D) or "
-            "(D, height, width) of every image, and the same of all. Received: "
-            f"{str(source)!r}, with {examples}. --array names another array."
+            "(D, height, width) of every image, and the same D of all. "
+            f"Received: {str(source)!r}, with {listed([*every])}; not of "
+            f"{usual:,} features {listed(others) or 'none'}. --array names "
+            "another array; convert those of each backbone by themselves."
         )
-    first, last = ({shape[axis] for shape in shapes} for axis in (0, -1))
-    one = shapes[0]
-    if len(last) > 1 and len(first) == 1 and max(last) < one[0]:
-        return 0
-    if len(one) < 3 or len(first) > 1 or len(last) > 1:
-        return -1
-    if one[0] != one[2] and one[1] in (one[0], one[2]):
-        return 0 if one[1] == one[2] else -1  # a square grid
-    return 0 if one[0] > one[2] else -1
-
-
-def _width(source, widths):
-    """Features of a position, the same of all images."""
-    ((usual, count),) = Counter(widths.values()).most_common(1)
-    others = [f"{i}: {w:,}" for i, w in widths.items() if w != usual]
-    if others:
+    empty = [i for i, shape in shapes.items() if not math.prod(shape)]
+    if empty:
         raise ValueError(
-            "`source` (--from) must hold features of one width. Received: "
-            f"{str(source)!r}, with {usual:,} of {count:,} images and others "
-            f"of {len(others):,} ({listed(others)}). Convert those of each "
-            "backbone by themselves."
+            "`source` (--from) must hold features of every image. Received: "
+            f"{str(source)!r}, with none of {listed(empty)}. Leave these "
+            "images out, or extract their features."
         )
-    return usual
+    return axis, *widths
 
 
 def _images(source, array, lists):
@@ -318,33 +295,23 @@ def _images(source, array, lists):
         # mmf's, which are pickles beside each array.
         and not name.endswith("_info.npy")
     ]
+    # Of each image there may be several, as `9_att.npz` and `9_box.npy`.
+    parts = {name: _key_and_part(_stem(name))[1] for name in names}
+    kinds = {*parts.values()} if all(parts.values()) else {""}
+    if len(kinds) > 1 and array not in kinds:
+        raise ValueError(
+            "`array` (--array) must name one kind of files. Received: "
+            f"{str(source)!r}, with files such as {listed(names)}. Name one of "
+            f"{', '.join(map(repr, sorted(kinds)))}."
+        )
     if not every:
         raise _unknown(source, "no file in it")
-    names = names or every
-    part = _part_of_files(source, names, array)
-    if part:
-        names = [n for n in names if _key_and_part(_stem(n))[1] == part]
-        array = array if array != part else None
-    for name in names:
-        path = os.path.join(source, name)
-        for key, where, read in _of_file(path, array, lists, alone=False):
-            yield _key_and_part(key)[0] if part else key, where, read
-
-
-def _part_of_files(source, names, array):
-    """The kind of files to read, such as `att` of `9_att.npz`, or `""`."""
-    if not all(name.endswith((".npy", ".npz")) for name in names):
-        return ""
-    parts = {_key_and_part(_stem(name))[1] for name in names}
-    if len(parts) == 1 or "" in parts:
-        return parts.pop() if len(parts) == 1 else ""
-    if array in parts:
-        return array
-    raise ValueError(
-        "`array` (--array) must name one kind of files. Received: "
-        f"{str(source)!r}, with files such as {listed(names)}. Name one of "
-        f"{', '.join(map(repr, sorted(parts)))}."
-    )
+    for name in names or every:
+        if array in kinds and parts[name] != array:
+            continue
+        path, own = os.path.join(source, name), array not in kinds
+        for key, *more in _of_file(path, array if own else None, lists, False):
+            yield _key_and_part(key)[0] if kinds != {""} else key, *more
 
 
 def _of_file(path, array, lists, alone):
@@ -480,17 +447,15 @@ def _own_ids(arrays):
 
 def _row_ids(path, arrays, name, count, lists):
     """Ids of the rows of an array: those of a list, or of the same file."""
-    own = {i: len(arrays[i]) for i in _own_ids(arrays)}
-    given = {i: len(keys) for i, keys in (lists or {}).items()}
-    sizes = own if lists is None else given
-    found = [i for i, size in sizes.items() if size == count]
+    known = lists or {i: arrays[i] for i in _own_ids(arrays)}
+    found = [i for i, keys in known.items() if len(keys) == count]
     if split := _SPLIT.fullmatch(_last(name)):
         found = [i for i in found if i.endswith(split[2])] or found
     # Beside ids there may be names.
     found = [i for i in found if lists is None and "id" in _last(i)] or found
     if len(found) == 1:
         return lists[found[0]] if lists else _keys_of(arrays[found[0]])
-    told = ", ".join(f"{i} {size:,}".strip() for i, size in sizes.items())
+    told = ", ".join(f"{i} {len(keys):,}".strip() for i, keys in known.items())
     raise ValueError(
         f"`--ids` must name one list of the ids of the {count:,} rows of "
         f"`{name}`. Received: {told or 'none'} for {path!r}, with "
@@ -508,31 +473,23 @@ def _keys_of(values):
 
 def _chosen(path, arrays, names, array, shown=None):
     """The arrays of features among several; those of splits together."""
-    shown = _found(shown or arrays)
     names = [n for n in names if arrays[n].dtype.kind == "f"]
-    last = {name: _last(name) for name in names}
+    split = {n: m[1] for n in names if (m := _SPLIT.fullmatch(_last(n)))}
     if array is not None:
-        stem = {n: _SPLIT.fullmatch(last[n]) for n in names}
-        found = [
-            n
-            for n in names
-            if array in (n, last[n]) or stem[n] and stem[n][1] == array
-        ]
+        found = [n for n in names if array in (n, _last(n), split.get(n))]
     else:
-        found = []
-        for usual in _USUAL:
-            found = found or [n for n in names if last[n] == usual]
-        found = found or [n for n in names if not _BESIDE.search(last[n])]
-    splits = {m[1] for n in found if (m := _SPLIT.fullmatch(last[n]))}
-    if len(found) == 1 or len(splits) == 1 < len(found):
-        return found
-    if len(found) > 1:
+        usual = [[n for n in names if _last(n) == one] for one in _USUAL]
+        rest = [n for n in names if not _BESIDE.search(_last(n))]
+        found = next(filter(None, [*usual, rest]), [])
+    if not found:
+        raise _unknown(path, _found(shown or arrays))
+    if len(found) > 1 and len({split.get(n, n) for n in found}) > 1:
         raise ValueError(
             "`array` (--array) must name one array of features. Received: "
-            f"{path!r}, with {shown}. Name one of "
+            f"{path!r}, with {_found(shown or arrays)}. Name one of "
             f"{', '.join(map(repr, found))}."
         )
-    raise _unknown(path, shown)
+    return found
 
 
 def _of_tsv(path):
@@ -592,7 +549,7 @@ def _id_lists(path):
             return {"": _keys_of(np.load(path, allow_pickle=False))}
         except ValueError as error:
             raise ValueError(
-                f"`ids` (--ids) must name text, JSON or .npy. Received: "
+                "`ids` (--ids) must name text, JSON or .npy. Received: "
                 f"{path!r} ({error}). Save the ids as integers or text."
             ) from error
     if not re.search(r"\.json(\.gz)?$", path):
@@ -604,16 +561,14 @@ def _id_lists(path):
     rows = [row for row in content.values() if type(row) is int]
     if sorted(rows) == [*range(len(content))]:
         return {"": sorted(content, key=content.get)}
-    return {
-        name: [
-            next((e[k] for k in _ID_KEYS if k in e), None)
-            if isinstance(e, dict)
-            else e
-            for e in entries
-        ]
-        for name, entries in content.items()
-        if isinstance(entries, list)
-    }
+
+    def image_id(entry):
+        if not isinstance(entry, dict):
+            return entry
+        return next((entry[key] for key in _ID_KEYS if key in entry), None)
+
+    lists = {n: x for n, x in content.items() if isinstance(x, list)}
+    return {name: [*map(image_id, x)] for name, x in lists.items()}
 
 
 def _unknown(path, found):

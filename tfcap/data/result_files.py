@@ -38,9 +38,10 @@ def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
     Example:
 
     >>> import json, pathlib, tempfile
+    >>> from tfcap.data.result_files import load_results
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "results.json"
     >>> _ = path.write_text(json.dumps([{"image_id": 4, "caption": "a cat"}]))
-    >>> tfcap.data.load_results(path)
+    >>> load_results(path)
     {4: 'a cat'}
     """
     entries = read_json(path, layout=_LAYOUT)

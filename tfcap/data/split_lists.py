@@ -159,22 +159,15 @@ def choose_splits(
     >>> choose_splits("train+val", {"train": 6, "val": 1, "test": 1}, "f.json")
     ['train', 'val']
     """
-    available = ", ".join(f"{name!r} ({n:,})" for name, n in counts.items())
-    if split == "all" and split not in counts:
+    alone = split is None and len(counts) == 1
+    if alone or split == "all" and split not in counts:
         return list(counts)
-    if split is None:
-        if len(counts) == 1:
-            return list(counts)
+    names = split.split("+") if isinstance(split, str) else list(split or ())
+    if not names or not {*names} <= {*counts}:
+        available = ", ".join(f"{name!r} ({n:,})" for name, n in counts.items())
         raise ValueError(
-            "`split` must be given for a file with several splits. Received: "
-            f"split=None, path={str(path)!r}. It has the splits {available}."
-        )
-    names = split.split("+") if isinstance(split, str) else list(split)
-    absent = [name for name in names if name not in counts]
-    if absent or not names:
-        raise ValueError(
-            "`split` must name splits of the file. Received: "
-            f"split={split!r}, path={str(path)!r}. It has the splits "
-            f"{available}."
+            "`split` must be given where there are several, and must name "
+            f"splits of the file. Received: split={split!r}, path="
+            f"{str(path)!r}. It has the splits {available}."
         )
     return names

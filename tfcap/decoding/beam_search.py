@@ -13,19 +13,19 @@ from tfcap._ops import take_rows
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
 from tfcap._ops.sequences import IMPOSSIBLE
-from tfcap.decoding.decoder import Decoder
-from tfcap.decoding.decoder import check_no_training
-from tfcap.decoding.decoder import checked_max_length
-from tfcap.decoding.decoder import checked_unroll
-from tfcap.decoding.guidance import checked_guidance
-from tfcap.decoding.guidance import guided
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import end_tokens
 from tfcap.decoding.loop import check_first
-from tfcap.decoding.loop import unrolls
+from tfcap.decoding.loop import loop_over_words
+from tfcap.decoding.loop import state_of_loop
+from tfcap.decoding.rollout import Decoder
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.word_loop import loop_over_words
-from tfcap.decoding.word_loop import state_of_loop
+from tfcap.decoding.rollout import check_no_training
+from tfcap.decoding.rollout import checked_max_length
+from tfcap.decoding.rollout import checked_unroll
+from tfcap.decoding.speaker import checked_guidance
+from tfcap.decoding.speaker import guided
+from tfcap.decoding.speaker import unrolls
 
 
 class BeamSearch(Decoder):

@@ -14,9 +14,9 @@ from tfcap._ops import sequence_mask
 from tfcap._ops import take_rows
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import LogitsProcessors
+from tfcap.decoding.loop import loop_over_words
+from tfcap.decoding.loop import state_of_loop
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.word_loop import loop_over_words
-from tfcap.decoding.word_loop import state_of_loop
 
 
 def continue_from(

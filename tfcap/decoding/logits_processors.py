@@ -81,9 +81,13 @@ class LogitsProcessors(NamedTuple):
         Returns:
             Float tensor of shape `(n, V)`.
         """
-        logits = suppress_tokens(logits, self.suppress)
-        logits = no_repeat_ngram(logits, prefix, self.no_repeat_ngram)
-        return top_k_top_p(logits, self.top_k, self.top_p)
+        if self.suppress:
+            logits = suppress_tokens(logits, self.suppress)
+        if self.no_repeat_ngram and prefix is not None:
+            logits = no_repeat_ngram(logits, prefix, self.no_repeat_ngram)
+        if self.top_k is not None or self.top_p is not None:
+            logits = top_k_top_p(logits, self.top_k, self.top_p)
+        return logits
 
     def apply_at(self, logits: Any, tokens: Any, places: Any) -> Any:
         """Processes the logits of words at given places of sequences.
@@ -180,18 +184,17 @@ def no_repeat_ngram(logits: Any, prefix: Any, size: int) -> Any:
 
     Args:
         logits: Float tensor of shape `(n, V)`, of the next word.
-        prefix: Integer tensor of shape `(n, t)`, the words so far, or `None`.
-        size: Integer, words of an n-gram; 0 allows everything.
+        prefix: Integer tensor of shape `(n, t)`, the words so far.
+        size: Positive integer, words of an n-gram.
 
     Reference:
 
     - Paulus et al., A Deep Reinforced Model for Abstractive Summarization,
       ICLR 2018, section 2.5 (trigrams)
     """
-    length = 0 if prefix is None else prefix.shape[1]
-    if not size or length < size:
+    count = prefix.shape[1] - size + 1  # n-grams of the prefix
+    if count < 1:
         return logits
-    count = length - size + 1  # n-grams of the prefix
     same = ops.ones_like(prefix[:, :count], "bool")  # (n, count)
     for offset in range(size - 1):
         # The last size - 1 words, against those of each n-gram.

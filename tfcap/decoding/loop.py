@@ -1,4 +1,4 @@
-"""The loop of a graph that decodes word after word, and the pass after it."""
+"""Loops of a graph that decode word after word, and the pass after them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,40 +9,152 @@ from keras import ops
 from tfcap._ops import is_end
 from tfcap._ops import repeat_samples
 from tfcap._ops import token_log_probs
-from tfcap._ops.sequences import LONGEST_UNROLLED
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import check_logits
+from tfcap.decoding.speaker import alike
+from tfcap.decoding.speaker import logits_of_words
+from tfcap.decoding.speaker import num_rows
 from tfcap.decoding.speaker import state_vector
-from tfcap.decoding.speaker import step_by_step
-from tfcap.decoding.word_loop import alike
-from tfcap.decoding.word_loop import loop_over_words
-from tfcap.decoding.word_loop import state_of_loop
+
+#: Words that a state gets room for at a time.
+ROOM = 32
+
+_REMEDY = (
+    "Give the speaker `fixed_state(state, steps)`, see "
+    "`tfcap.decoding.Speaker`, or decode with `unroll=True`."
+)
 
 
-def unrolls(speaker: Any, state: Any, length: int, reads_logits: bool) -> bool:
-    """Chooses how to decode where the user leaves it open.
+def state_of_loop(
+    speaker: Any, state: Any, length: int, num_samples: int
+) -> Any:
+    """Returns the first state of a loop of `length` words, for every sample."""
+    state = keras.tree.map_structure(ops.stop_gradient, state)
+    if hasattr(speaker, "fixed_state"):
+        room = {"room": ROOM} if _extends(speaker, length) else {}
+        state = speaker.fixed_state(state, length, **room)
+    state = repeat_samples(state, num_samples)
+    return keras.tree.map_structure(ops.convert_to_tensor, state)
+
+
+def loop_over_words(
+    speaker: Any,
+    state: Any,
+    length: int,
+    carried: Any,
+    goes_on: Callable,
+    step: Callable,
+    free_rows: bool = False,
+) -> Any:
+    """Runs a loop over words, of which a step is traced once.
+
+    A speaker that keeps what it has read looks at all the room there is. With
+    `extend_state()`, on TensorFlow, a state gets room for 32 words at a time: a
+    step costs what has been said rather than what may be.
 
     Args:
         speaker: `Speaker`.
-        state: Nest of tensors with leading axis `B`, from `begin()`.
+        state: Nest of tensors, from `state_of_loop()`.
         length: Integer `T`.
-        reads_logits: Boolean, whether the pass after a loop reads logits.
+        carried: Nest of tensors.
+        goes_on: Callable from `carried` to a boolean tensor, whether there is
+            a next step.
+        step: Callable from the step, a scalar tensor, `carried` and `state` to
+            the next two.
+        free_rows: Boolean, whether the first axis of every tensor may change
+            from step to step; on TensorFlow only.
 
     Returns:
-        The speaker's attribute `unroll` if there is one. Else true, but for
-        sequences of more than `LONGEST_UNROLLED` words of a speaker that a loop
-        can call, and that scores words in one pass.
+        The last `carried`.
     """
-    own = getattr(speaker, "unroll", None)
-    if own is not None or length <= LONGEST_UNROLLED:
-        return own is None or bool(own)
-    method = "logits" if reads_logits else "log_probs"
-    if not has_method(speaker, method):
-        return True
-    if hasattr(speaker, "fixed_state"):
-        return False
-    words = ops.full((_rows(state),), speaker.bos, dtype="int32")
-    return not alike(state, speaker.step(words, state, training=False)[1])
+    free, nest = int(free_rows), (carried, state)
+    extends = _extends(speaker, length)
+
+    def extended(state):
+        more = speaker.extend_state(state, ROOM)
+        return keras.tree.map_structure(ops.convert_to_tensor, more)
+
+    def advance(t, *leaves):
+        now, before = keras.tree.pack_sequence_as(nest, leaves)
+        if extends:
+            full = ops.logical_and(ops.equal(t % ROOM, 0), t > 0)
+            flat = keras.tree.flatten(before)
+            flat = ops.cond(
+                full,
+                lambda: keras.tree.flatten(extended(before)),
+                lambda: [*flat],
+            )
+            before = keras.tree.pack_sequence_as(before, flat)
+        after, following = step(t, now, before)
+        following = keep_shapes(speaker, before, following, free)
+        after = _map_like(after, now, free)
+        return t + 1, *keras.tree.flatten((after, following))
+
+    def continues(t, *leaves):
+        now, _ = keras.tree.pack_sequence_as(nest, leaves)
+        return ops.logical_and(t < length, goes_on(now))
+
+    start = (ops.zeros((), "int32"), *keras.tree.flatten(nest))
+    if extends or free_rows:
+        ends = (carried, extended(state) if extends else state)
+        shapes = _invariants(start[1:], keras.tree.flatten(ends), free)
+        leaves = _while(continues, advance, start, shapes)
+    else:
+        leaves = ops.while_loop(continues, advance, start)
+    return keras.tree.pack_sequence_as(nest, leaves[1:])[0]
+
+
+def _extends(speaker, length):
+    """Check whether a state gets room as it goes."""
+    known = keras.backend.backend() == "tensorflow" and length > ROOM
+    return known and hasattr(speaker, "extend_state")
+
+
+def _invariants(leaves, extended, free):
+    """Static shapes without rows, if they are free, and what is extended."""
+    return [
+        [
+            size if axis >= free and size == other else None
+            for axis, (size, other) in enumerate(zip(leaf.shape, more.shape))
+        ]
+        for leaf, more in zip(leaves, extended)
+    ]
+
+
+def _while(condition, body, start, shapes):
+    import tensorflow as tf
+
+    invariants = tuple(map(tf.TensorShape, ([], *shapes)))
+    return tf.while_loop(condition, body, start, shape_invariants=invariants)
+
+
+def keep_shapes(speaker: Any, before: Any, after: Any, free: int = 0) -> Any:
+    """Returns the state after a step with the static shapes of that before.
+
+    The first `free` axes may be of any size.
+
+    Raises:
+        ValueError: If it has others.
+    """
+    if not alike(before, after, free):
+        raise ValueError(
+            "`speaker.step()` must return a state of the shapes and types that "
+            f"it was given, for `unroll=False`. Received: speaker={speaker!r}. "
+            f"{_REMEDY}"
+        )
+    return _map_like(after, before, free)
+
+
+def _map_like(tensors, others, free):
+    """The same, with the static shapes of others, which may tell more."""
+    if keras.backend.backend() != "tensorflow":
+        return tensors
+    import tensorflow as tf
+
+    def like(tensor, other):
+        return tf.ensure_shape(tensor, [*[None] * free, *other.shape[free:]])
+
+    return keras.tree.map_structure(like, tensors, others)
 
 
 def speak_in_loop(
@@ -72,7 +184,7 @@ def speak_in_loop(
         states `(n, T, D)`, or `None`.
     """
     state = state_of_loop(speaker, state, max_length, num_samples)
-    rows, pad = _rows(state), getattr(speaker, "pad", 0)
+    rows, pad = num_rows(state), getattr(speaker, "pad", 0)
     places = ops.arange(max_length, dtype="int32")
 
     def step(t, said, state):
@@ -156,28 +268,6 @@ def read_again(
     return logits, ops.reshape(log_probs, ops.shape(tokens))
 
 
-def logits_of_words(
-    speaker: Any, state: Any, tokens: Any, training: bool
-) -> Any:
-    """Logits `(B, S, T, V)` before given words, in one pass if possible.
-
-    Arguments are those of `stepwise_log_probs()`.
-    """
-    if has_method(speaker, "logits"):
-        return speaker.logits(state, tokens, training=training)
-    _, samples, length = ops.shape(tokens)  # S may be unknown
-    state = repeat_samples(state, samples)
-    rows = ops.reshape(tokens, (-1, length))
-    words, columns = ops.full_like(rows[:, 0], speaker.bos), []
-    with step_by_step(speaker, ops.shape(rows)[0], length):
-        for t in range(length):
-            logits, state = speaker.step(words, state, training=training)
-            columns.append(logits)
-            words = rows[:, t]
-    logits = ops.stack(columns, axis=1)
-    return ops.reshape(logits, (-1, samples, length, logits.shape[-1]))
-
-
 class StepSeeds:
     """Seeds of a channel by step, so that a loop draws as an unrolled decode.
 
@@ -221,17 +311,6 @@ class StepSeeds:
     def at(self, step: Any) -> Any:
         """Context in which the channel draws as in a step."""
         return self.generator.replayed(self.state, step * self.calls)
-
-
-def _rows(state):
-    return ops.shape(keras.tree.flatten(state)[0])[0]
-
-
-def has_method(speaker: Any, method: str) -> bool:
-    """Check whether a speaker has an optional method."""
-    # A network may name a layer of its own `logits`.
-    found = getattr(speaker, method, None)
-    return callable(found) and not isinstance(found, keras.layers.Layer)
 
 
 def check_first(logits: Any, speaker: Any, step: Any) -> None:

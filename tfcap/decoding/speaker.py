@@ -1,6 +1,7 @@
-"""The protocol of speakers, and functions of one."""
+"""The protocol of speakers, and what decoders do with one."""
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 from typing import Protocol
 from typing import runtime_checkable
@@ -8,13 +9,21 @@ from typing import runtime_checkable
 import keras
 from keras import ops
 
+from tfcap._ops import is_end
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops import token_log_probs
+from tfcap._ops.arguments import checked_number
+from tfcap._ops.sequences import IMPOSSIBLE
+from tfcap._ops.sequences import LONGEST_UNROLLED
+from tfcap._ops.sequences import same_shapes
 from tfcap._ops.sequences import scan_words
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import check_logits
+from tfcap.decoding.rollout import Rollout
+from tfcap.layers._fast import mask_words
+from tfcap.layers._fast import stack_words
 
 #: Attributes that decoders read.
 _SPEAKS = ("vocabulary_size", "bos", "eos", "begin", "step")
@@ -174,7 +183,8 @@ def step_by_step(
 
     Example:
 
-    >>> with tfcap.decoding.step_by_step(None, rows=64, steps=16):
+    >>> from tfcap.decoding.speaker import step_by_step
+    >>> with step_by_step(None, rows=64, steps=16):
     ...     pass
     """
     if not hasattr(speaker, "decoding"):
@@ -273,3 +283,248 @@ class SameDraws:
     def _assign(self, values):
         for state, value in zip(self.states, values):
             state.assign(value)
+
+
+def unroll(
+    speaker: Any,
+    state: Any,
+    draw: Callable,
+    *,
+    num_samples: int,
+    max_length: int,
+    relaxed: bool,
+    training: bool,
+    logits_processors: LogitsProcessors = NONE,
+    keep_states: bool = False,
+) -> Rollout:
+    """Speaks until every sequence has ended or `max_length` is reached.
+
+    Unrolled in Python: on CPU, sequences of a few dozen words run faster so
+    than in a loop of the graph.
+
+    Args:
+        speaker, state, training: As of `Decoder.decode()`.
+        draw: Callable from logits `(n, V)` to words `(n, V)` and ids `(n,)`.
+        num_samples: Integer `S`.
+        max_length: Integer `T`.
+        relaxed: Boolean, whether the speaker is fed the words themselves, so
+            that gradients pass from word to word, rather than their ids.
+        logits_processors: `LogitsProcessors`.
+        keep_states: Boolean, whether the rollout has `states`.
+
+    Returns:
+        `Rollout`, with words, log probabilities and scores.
+    """
+    state = repeat_samples(state, num_samples)
+    processors = logits_processors.for_speaker(speaker)
+    rows = ops.shape(keras.tree.flatten(state)[0])[0]  # n = B * S
+    words = ops.full((rows,), speaker.bos, dtype="int32")
+    alive = ops.ones((rows,), dtype="float32")  # 0 after the end token
+    pad = getattr(speaker, "pad", 0)
+    columns, states = [], []
+    with step_by_step(speaker, rows, max_length):
+        for t in range(max_length):
+            logits, state = speaker.step(words, state, training=training)
+            if t == 0:
+                check_logits(logits, speaker)
+            if keep_states:
+                states.append(ops.stop_gradient(state_vector(speaker, state)))
+            prefix = None
+            if columns and processors.no_repeat_ngram:
+                prefix = ops.stack([tokens for tokens, *_ in columns], axis=1)
+            logits = processors.apply(logits, prefix)
+            vectors, ids = draw(logits)
+            # where() rather than a product: after its end, a speaker may have
+            # no word to say.
+            log_probs = token_log_probs(logits, ids)
+            log_probs = ops.where(alive > 0, log_probs, 0.0)
+            ids = ops.cast(ids, "int32")
+            vectors = mask_words(vectors, alive)
+            tokens = ops.where(alive > 0, ids, pad)
+            columns.append((tokens, alive, vectors, log_probs))
+            ended = is_end(ids, speaker.eos)
+            alive = alive * ops.cast(ops.logical_not(ended), "float32")
+            words = vectors if relaxed else ids
+    tokens, mask, vectors, log_probs = zip(*columns)
+
+    def by_sample(column):
+        tensor = ops.stack(column, axis=1)  # (n, T, ...) to (B, S, T, ...)
+        return ops.reshape(tensor, (-1, num_samples, *ops.shape(tensor)[1:]))
+
+    log_probs = by_sample(log_probs)
+    return Rollout(
+        by_sample(tokens),
+        by_sample(mask),
+        stack_words(vectors, num_samples),
+        log_probs,
+        ops.sum(log_probs, axis=-1),
+        states=by_sample(states) if states else None,
+    )
+
+
+def unrolls(speaker: Any, state: Any, length: int, reads_logits: bool) -> bool:
+    """Chooses how to decode where the user leaves it open.
+
+    Args:
+        speaker: `Speaker`.
+        state: Nest of tensors with leading axis `B`, from `begin()`.
+        length: Integer `T`.
+        reads_logits: Boolean, whether the pass after a loop reads logits.
+
+    Returns:
+        The speaker's attribute `unroll` if there is one. Else true, but for
+        sequences of more than `LONGEST_UNROLLED` words of a speaker that a loop
+        can call, and that scores words in one pass.
+    """
+    own = getattr(speaker, "unroll", None)
+    if own is not None or length <= LONGEST_UNROLLED:
+        return own is None or bool(own)
+    method = "logits" if reads_logits else "log_probs"
+    if not has_method(speaker, method):
+        return True
+    if hasattr(speaker, "fixed_state"):
+        return False
+    words = ops.full((num_rows(state),), speaker.bos, dtype="int32")
+    return not alike(state, speaker.step(words, state, training=False)[1])
+
+
+def logits_of_words(
+    speaker: Any, state: Any, tokens: Any, training: bool
+) -> Any:
+    """Logits `(B, S, T, V)` before given words, in one pass if possible.
+
+    Arguments are those of `stepwise_log_probs()`.
+    """
+    if has_method(speaker, "logits"):
+        return speaker.logits(state, tokens, training=training)
+    _, samples, length = ops.shape(tokens)  # S may be unknown
+    state = repeat_samples(state, samples)
+    rows = ops.reshape(tokens, (-1, length))
+    words, columns = ops.full_like(rows[:, 0], speaker.bos), []
+    with step_by_step(speaker, ops.shape(rows)[0], length):
+        for t in range(length):
+            logits, state = speaker.step(words, state, training=training)
+            columns.append(logits)
+            words = rows[:, t]
+    logits = ops.stack(columns, axis=1)
+    return ops.reshape(logits, (-1, samples, length, logits.shape[-1]))
+
+
+def has_method(speaker: Any, method: str) -> bool:
+    """Check whether a speaker has an optional method."""
+    # A network may name a layer of its own `logits`.
+    found = getattr(speaker, method, None)
+    return callable(found) and not isinstance(found, keras.layers.Layer)
+
+
+def num_rows(state):
+    return ops.shape(keras.tree.flatten(state)[0])[0]
+
+
+def alike(before: Any, after: Any, free: int = 0) -> bool:
+    """Check whether two states have the same structure, shapes and types."""
+    return same_shapes(before, after, free) and all(
+        keras.backend.standardize_dtype(x.dtype)
+        == keras.backend.standardize_dtype(y.dtype)
+        for x, y in zip(*map(keras.tree.flatten, (before, after)))
+    )
+
+
+def checked_guidance(guidance: float) -> float:
+    """Returns the strength of guidance; refuses what is no such number."""
+    return checked_number(
+        guidance,
+        "guidance",
+        "0 or more, 1 for none",
+        lambda gamma: gamma >= 0,
+    )
+
+
+def guided(speaker: Any, state: Any, guidance: float) -> tuple[Any, Any]:
+    """A speaker and its state under guidance; both as they are where it is 1.
+
+    ```
+    log p_guided(w) = guidance * log p(w | x) + (1 - guidance) * log p(w) - Z
+    ```
+
+    Args:
+        speaker: `tfcap.decoding.Speaker` with `unconditional(state)`.
+        state: Nest of tensors with leading axis `B`, from `begin()`.
+        guidance: Float `gamma`.
+
+    Raises:
+        TypeError: If the speaker knows no state without its condition.
+
+    Reference:
+
+    - Kornblith et al., Guiding Image Captioning Models Toward More Specific
+      Captions, ICCV 2023, equation 4
+    """
+    if guidance == 1.0:
+        return speaker, state
+    if not hasattr(speaker, "unconditional"):
+        raise TypeError(
+            "`guidance` must be 1 for a speaker without a method "
+            "`unconditional(state)`. Received: "
+            f"guidance={guidance} with {type(speaker).__name__}. Use a caption "
+            "speaker of `tfcap.models` that was trained with "
+            "`condition_dropout`, or add the method, see "
+            "`tfcap.decoding.Speaker`."
+        )
+    return _Guided(speaker, guidance), (state, speaker.unconditional(state))
+
+
+class _Guided:
+    """A speaker that reads every word twice, with and without a condition."""
+
+    def __init__(self, speaker, guidance):
+        self._speaker, self._guidance = speaker, guidance
+
+    def __getattr__(self, name):
+        # What a speaker may lack is lacking here, too.
+        value = getattr(self._speaker, name)
+        if name in ("fixed_state", "extend_state"):
+            return lambda state, *args, **options: tuple(
+                value(part, *args, **options) for part in state
+            )
+        if name == "logits" and has_method(self._speaker, name):
+            return self._logits
+        return value
+
+    def decoding(self, rows, steps):
+        """Nothing is shared by steps of two states."""
+        return contextlib.nullcontext()
+
+    def state_vector(self, state):
+        return state_vector(self._speaker, state[0])
+
+    def step(self, words, state, training=False):
+        pairs = [
+            self._speaker.step(words, part, training=training) for part in state
+        ]
+        logits, states = zip(*pairs)
+        return self._combined(*logits), states
+
+    def log_probs(self, state, tokens, training=False):
+        pad = getattr(self._speaker, "pad", 0)
+        logits = logits_of_words(self, state, tokens, training)
+        mask = sequence_mask(tokens, self._speaker.eos, pad)
+        return ops.where(mask > 0, token_log_probs(logits, tokens), 0.0)
+
+    def _logits(self, state, tokens, training=False):
+        return self._combined(
+            *(
+                self._speaker.logits(part, tokens, training=training)
+                for part in state
+            )
+        )
+
+    def _combined(self, given, dropped):
+        """Guided log probabilities `(..., V)`, but for a constant of each."""
+        given, dropped = (
+            ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+            for logits in (given, dropped)
+        )
+        possible = ops.minimum(given, dropped) > 0.5 * IMPOSSIBLE
+        logits = self._guidance * given + (1.0 - self._guidance) * dropped
+        return ops.where(possible, logits, IMPOSSIBLE)

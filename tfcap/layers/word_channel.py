@@ -13,13 +13,13 @@ from tfcap._ops import straight_through
 from tfcap._ops.arguments import checked_scalar
 from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import initial_value
-from tfcap._ops.schedules import StepCounter
-from tfcap._ops.schedules import at_step
-from tfcap._ops.schedules import checked_schedule
-from tfcap._ops.schedules import is_held
-from tfcap._ops.schedules import is_schedule
-from tfcap._ops.schedules import schedule_config
-from tfcap._ops.schedules import traced_function
+from tfcap._ops.replicas import StepCounter
+from tfcap._ops.replicas import at_step
+from tfcap._ops.replicas import checked_schedule
+from tfcap._ops.replicas import is_held
+from tfcap._ops.replicas import is_schedule
+from tfcap._ops.replicas import schedule_config
+from tfcap._ops.replicas import traced_function
 from tfcap.layers._fast import WordIds
 from tfcap.layers._fast import cast_words
 from tfcap.layers._fast import ids_of_words
@@ -872,45 +872,20 @@ class ProbabilityChannel(WordChannel):
     def differentiable(self):
         # A property of the class: the logits do not matter.
         made = self._make(logits=[0.0, 0.0], **(self.options or {}))
-        return _reparameterized(made)
-
-    @property
-    def replays(self):
-        return True
-
-    def noise(self, shape):
-        return self.seed_generator.next()
+        fully = _distributions().FULLY_REPARAMETERIZED
+        return made.reparameterization_type == fully
 
     def emit(self, logits, noise=None):
-        """Samples; `noise` is a seed, integers of shape `(2,)`."""
-        sample = self._sample(logits, noise)
-        hard = self.one_hot(likeliest_words(sample), logits)
-        return self._passed(hard, sample) if self.differentiable else hard
-
-    def emit_words(self, logits, ids, noise):
-        import tensorflow as tf
-
-        words = self.one_hot(ids, logits)
-        if not self.differentiable:
-            return words
-        steps = tf.transpose(logits, (1, 0, 2)), noise  # (T, n, V), (T, 2)
-        sample = tf.map_fn(
-            lambda step: self._sample(*step), steps, logits.dtype
-        )
-        return self._passed(words, tf.transpose(sample, (1, 0, 2)))
-
-    def _sample(self, logits, seed):
-        """Draws vectors `(..., V)`."""
         import tensorflow as tf
 
         made = self._make(logits=logits, **(self.options or {}))
-        seed = self.noise(()) if seed is None else seed
         # TensorFlow Probability takes int32 seeds only.
-        sample = made.sample(seed=tf.cast(seed, tf.int32))
-        return tf.ensure_shape(tf.cast(sample, logits.dtype), logits.shape)
-
-    def _passed(self, hard, sample):
-        """One-hot vectors with the gradient of the sample."""
+        seed = tf.cast(self.seed_generator.next(), tf.int32)
+        sample = tf.cast(made.sample(seed=seed), logits.dtype)
+        sample = tf.ensure_shape(sample, logits.shape)
+        hard = self.one_hot(likeliest_words(sample), logits)
+        if not self.differentiable:
+            return hard
         vectors = straight_through(hard, sample)
         return remember_words(vectors, remembered_words(hard))
 
@@ -920,12 +895,6 @@ class ProbabilityChannel(WordChannel):
             "distribution": self.distribution,
             "options": self.options,
         }
-
-
-def _reparameterized(made):
-    return (
-        made.reparameterization_type == _distributions().FULLY_REPARAMETERIZED
-    )
 
 
 def _distributions():

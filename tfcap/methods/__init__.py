@@ -1,9 +1,10 @@
 """Published methods as functions of networks that return a Keras model.
 
 Each takes built networks and numbers, and returns a
-`tfcap.training.JointTraining`, for `compile()` with an optimizer for each who
-learns and `fit()` on what Keras' `fit` takes. What is annealed is given as a
-schedule of the step.
+`tfcap.training.JointTraining` of the networks that learn, for `compile()`
+with an optimizer for each and `fit()` on what Keras' `fit` takes. What is
+annealed is given as a schedule of the step. Rows of papers that differ in
+numbers alone are functions with the defaults of another.
 
 | function | published as | paper | who learns |
 |---|---|---|---|
@@ -31,40 +32,60 @@ schedule of the step.
 | `n_pair` | HCIAE-D-MLE, D-NP, D-NP-ATT | NIPS 2017 | discriminator |
 | `gdis` | HCIAE-G-DIS | NIPS 2017 | generator |
 | `gan1`, `gan2` | HCIAE-GAN1, HCIAE-GAN2 | NIPS 2017 | both |
+
+All take these, and say in their own docstrings what else:
+
+- `speaker`, `generator`: `tfcap.decoding.Speaker` that is a `keras.Model`,
+  built;
+- `listener`: `keras.Model`, built, with `embed_images()` and `embed_texts()`,
+  as that of `tfcap.rewards.Retrieval`;
+- `reward`: `tfcap.rewards.Reward`, such as `CIDErD`, or a function of strings;
+- of training alone, `global_clipnorm`: float or `None`, norm to clip the
+  gradient of each network to; `nonfinite`, `minibatch_size`: as those of
+  `tfcap.training.JointTraining`;
+- of words that are drawn, `max_length=16`: integer `T`, their number with the
+  end token; `suppress=()`: tuple of integers, ids that are never said, such as
+  the unknown word's; `seed`: integer, of what is drawn;
+- with a listener, `margin=0.2`: float, of its hinge loss;
+  `negatives="hardest"`, `same`: as those of `tfcap.rewards.Retrieval`.
+
+They raise a `TypeError` where a network is of another kind or an argument not
+known, and a `ValueError` where a network is not built or a number is out of
+range.
 """
 
-from tfcap.methods.actor_critic import actor_critic
-from tfcap.methods.dialog_mle import dialog_mle
-from tfcap.methods.dpo import dpo
-from tfcap.methods.dpo import ipo
-from tfcap.methods.dpo import simpo
-from tfcap.methods.frozen_listener import frozen_listener
-from tfcap.methods.frozen_speaker import frozen_speaker
-from tfcap.methods.g_gan import g_gan
-from tfcap.methods.gan1 import gan1
-from tfcap.methods.gan2 import gan2
-from tfcap.methods.gdis import gdis
-from tfcap.methods.grpo import dapo
-from tfcap.methods.grpo import dr_grpo
-from tfcap.methods.grpo import gdpo
-from tfcap.methods.grpo import grpo
-from tfcap.methods.grpo import gspo
-from tfcap.methods.mixer import mixer
-from tfcap.methods.mle import mle
-from tfcap.methods.n_pair import n_pair
-from tfcap.methods.policy_gradient import policy_gradient
-from tfcap.methods.psst import psst
-from tfcap.methods.reinforce import reinforce
-from tfcap.methods.retriever_ensemble import retriever_ensemble
-from tfcap.methods.rloo import ppo
-from tfcap.methods.rloo import rloo
-from tfcap.methods.scst import scst
-from tfcap.methods.sll import sll
-from tfcap.methods.sll import sll_me
-from tfcap.methods.sll import sll_sle
-from tfcap.methods.sr_pl import sr_pl
-from tfcap.methods.straight_through import straight_through
-from tfcap.methods.structured import structured
-from tfcap.methods.wtf_rl import rl
-from tfcap.methods.wtf_rl import wtf
-from tfcap.methods.wtf_rl import wtf_rl
+from tfcap.methods.cooperative import frozen_listener
+from tfcap.methods.cooperative import frozen_speaker
+from tfcap.methods.cooperative import psst
+from tfcap.methods.cooperative import reinforce
+from tfcap.methods.cooperative import sr_pl
+from tfcap.methods.cooperative import straight_through
+from tfcap.methods.dialogs import dialog_mle
+from tfcap.methods.dialogs import gan1
+from tfcap.methods.dialogs import gan2
+from tfcap.methods.dialogs import gdis
+from tfcap.methods.dialogs import n_pair
+from tfcap.methods.distinctive import g_gan
+from tfcap.methods.distinctive import retriever_ensemble
+from tfcap.methods.distinctive import rl
+from tfcap.methods.distinctive import wtf
+from tfcap.methods.distinctive import wtf_rl
+from tfcap.methods.groups import dapo
+from tfcap.methods.groups import dpo
+from tfcap.methods.groups import dr_grpo
+from tfcap.methods.groups import gdpo
+from tfcap.methods.groups import grpo
+from tfcap.methods.groups import gspo
+from tfcap.methods.groups import ipo
+from tfcap.methods.groups import ppo
+from tfcap.methods.groups import rloo
+from tfcap.methods.groups import simpo
+from tfcap.methods.groups import structured
+from tfcap.methods.policies import actor_critic
+from tfcap.methods.policies import mixer
+from tfcap.methods.policies import mle
+from tfcap.methods.policies import policy_gradient
+from tfcap.methods.policies import scst
+from tfcap.methods.policies import sll
+from tfcap.methods.policies import sll_me
+from tfcap.methods.policies import sll_sle

@@ -5,21 +5,18 @@ from keras import ops
 
 from tfcap._ops import check_shape
 
-#: What the authors of both scores write before every caption, candidate and
-#: reference, before they embed it; the caption follows as it is.
-CLIP_PREFIX = "A photo depicts "
-
 
 def clip_score(image, candidate, weight=2.5):
-    """CLIPScore: how near a caption is to its image.
+    """CLIPScore or, with `weight` 2, PAC-S: how near a caption is to its image.
 
     ```
     weight * max(cos(image, candidate), 0)
     ```
 
     Any model that embeds images and texts into one space will do; what papers
-    report is CLIP ViT-B/32 with `CLIP_PREFIX` before each caption. The
+    report is CLIP ViT-B/32 with "A photo depicts " before each caption. The
     convention is that of the authors: `weight` 2.5, negative cosines count 0.
+    PAC-S is the same of CLIP fine-tuned with generated images and captions.
     Elsewhere the name stands for `100 * cos` without a prefix (torchmetrics).
 
     Args:
@@ -46,6 +43,8 @@ def clip_score(image, candidate, weight=2.5):
       Captioning, EMNLP 2021, section 3. Their code embeds in half precision
       on a GPU and normalizes with a version of NumPy that matters; here all
       is at least float32.
+    - Sarto et al., Positive-Augmented Contrastive Learning for Image and
+      Video Captioning Evaluation, CVPR 2023
     """
     return weight * ops.maximum(_cosine(image, candidate, "candidate"), 0)
 
@@ -53,7 +52,7 @@ def clip_score(image, candidate, weight=2.5):
 def ref_clip_score(
     image, candidate, references, reference_mask=None, weight=2.5
 ):
-    """RefCLIPScore: how near a caption is to its image and a reference.
+    """RefCLIPScore, or RefPAC-S with `weight` 2: with references.
 
     ```
     harmonic_mean(clip_score(image, candidate),
@@ -90,70 +89,6 @@ def ref_clip_score(
     """
     nearest = _nearest(candidate, references, reference_mask)
     return _harmonic_mean(clip_score(image, candidate, weight), nearest)
-
-
-def pac_score(image, candidate, weight=2.0):
-    """PAC-S: CLIPScore with `weight` 2, on the embeddings of its own model.
-
-    ```
-    weight * max(cos(image, candidate), 0)
-    ```
-
-    What makes the score are its embeddings: CLIP fine-tuned with generated
-    images and captions as further positives. The prefix is `CLIP_PREFIX`.
-
-    Args:
-        image: Float tensor of shape `(..., D)`.
-        candidate: Float tensor of shape `(..., D)`.
-        weight: Float. Defaults to `2.0`.
-
-    Returns:
-        Float tensor of shape `(...)`, at least float32, in `[0, weight]`.
-
-    Example:
-
-    >>> image, candidate = np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]])
-    >>> print(np.array(tfcap.metrics.pac_score(image, candidate)).round(4))
-    [1.2]
-
-    Reference:
-
-    - Sarto et al., Positive-Augmented Contrastive Learning for Image and
-      Video Captioning Evaluation, CVPR 2023
-    """
-    return clip_score(image, candidate, weight)
-
-
-def ref_pac_score(
-    image, candidate, references, reference_mask=None, weight=2.0
-):
-    """RefPAC-S: RefCLIPScore with `weight` 2, on the embeddings of PAC-S.
-
-    Args:
-        image: Float tensor of shape `(..., D)`.
-        candidate: Float tensor of shape `(..., D)`.
-        references: Float tensor of shape `(..., N, D)`.
-        reference_mask: Tensor of shape `(..., N)`, 0 for an absent reference,
-            optional.
-        weight: Float. Defaults to `2.0`.
-
-    Returns:
-        Float tensor of shape `(...)`, at least float32.
-
-    Example:
-
-    >>> image, candidate = np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]])
-    >>> references = np.array([[[0.0, 2.0], [2.0, 0.0]]])
-    >>> score = tfcap.metrics.ref_pac_score(image, candidate, references)
-    >>> print(np.array(score).round(4))
-    [1.0909]
-
-    Reference:
-
-    - Sarto et al., CVPR 2023. Their code, like that of CLIPScore, does not
-      clip the nearness to references; it is clipped here.
-    """
-    return ref_clip_score(image, candidate, references, reference_mask, weight)
 
 
 def _nearest(candidate, references, mask):

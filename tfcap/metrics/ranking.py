@@ -2,32 +2,28 @@
 
 import numpy as np
 
-TIES = ("mean", "best", "worst")
 
-
-def candidate_ranks(scores, truth, ties="mean", valid=None):
+def candidate_ranks(scores, truth, valid=None):
     """Ranks the true candidate of each row by its score.
 
     ```
     better = number of candidates that score above the truth
     equal  = number of other candidates that score the same
-    rank   = 1 + better + {"mean": equal / 2, "best": 0, "worst": equal}[ties]
+    rank   = 1 + better + equal / 2
     ```
 
     With the mean rank of a tie, a scorer that cannot tell candidates apart
-    gets chance level; with the best one it would be perfect.
+    gets chance level.
 
     Args:
         scores: Float array of shape `(..., N)`, higher is better.
         truth: Integer array of shape `(...)`, the true candidate's index; -1
             for an absent row.
-        ties: `"mean"`, `"best"` or `"worst"`. Defaults to `"mean"`.
         valid: Boolean array of shape `(..., N)`, false for candidates that
             take no part. Defaults to `None`, all do.
 
     Returns:
-        Float64 array of shape `(...)`, 1 is best; NaN for absent rows, which
-        the statistics below leave out.
+        Float64 array of shape `(...)`, 1 is best; NaN for absent rows.
 
     Raises:
         ValueError: If a score that takes part is NaN, or `truth` points
@@ -36,15 +32,15 @@ def candidate_ranks(scores, truth, ties="mean", valid=None):
     Example:
 
     >>> scores = np.array([[0.1, 0.9, 0.5], [0.3, 0.3, 0.3]])
-    >>> print(tfcap.metrics.candidate_ranks(scores, [2, 0]))
+    >>> from tfcap.metrics.ranking import candidate_ranks
+    >>> print(candidate_ranks(scores, [2, 0]))
     [2. 2.]
 
     Reference:
 
-    - Lu et al.'s evaluation code counts what is strictly better, that is
-      `ties="best"`
+    - Lu et al.'s evaluation code counts what is strictly better, so that a
+      scorer that cannot tell candidates apart would be perfect
     """
-    check_ties(ties)
     scores, truth = np.asarray(scores), np.asarray(truth)
     if scores.shape[:-1] != truth.shape:
         raise ValueError(
@@ -70,7 +66,7 @@ def candidate_ranks(scores, truth, ties="mean", valid=None):
     own = np.take_along_axis(scores, index, -1)
     better = (takes_part & (scores > own)).sum(-1)
     equal = (takes_part & (scores == own)).sum(-1) - 1
-    return np.where(present, tied_rank(better, equal, ties), np.nan)
+    return np.where(present, tied_rank(better, equal), np.nan)
 
 
 def ordinal_ranks(scores, valid=None):
@@ -112,108 +108,25 @@ def ordinal_ranks(scores, valid=None):
     return np.where(valid, ranks, np.int32(0))
 
 
-def tied_rank(better, equal, ties, truths=1):
+def tied_rank(better, equal, truths=1):
     """Rank of the first of some truths that tie with wrong candidates.
 
     ```
-    rank = 1 + better + {"mean": equal / (truths + 1), "best": 0,
-                         "worst": equal}[ties]
+    rank = 1 + better + equal / (truths + 1)
     ```
 
     In a random order, `truths` truths cut the `equal` wrong candidates into
     `truths + 1` parts of one expected length, of which one stands before the
     first truth.
-
-    Args:
-        ties: `"mean"`, `"best"` or `"worst"`.
     """
-    share = {"mean": 1 / (1 + np.asarray(truths)), "best": 0, "worst": 1}
-    return 1.0 + better + share[ties] * equal
+    return 1.0 + better + 1 / (1 + np.asarray(truths)) * equal
 
 
-def check_ties(ties):
-    """Refuses an unknown policy."""
-    if ties not in TIES:
-        raise ValueError(
-            f"`ties` must be one of {TIES}. Received: ties={ties!r}."
-        )
-
-
-def mean_reciprocal_rank(ranks):
-    """Mean of `1 / rank`, in `(0, 1]`.
-
-    Args:
-        ranks: Float array of any shape; NaN is left out.
-
-    Returns:
-        Float, NaN if there is no rank.
-
-    Example:
-
-    >>> tfcap.metrics.mean_reciprocal_rank([1, 4])
-    0.625
-    """
-    return _mean(1 / _known(ranks))
-
-
-def recall_at_k(ranks, k):
-    """Share of ranks that are at most `k`, in `[0, 1]`.
-
-    Args:
-        ranks: Float array of any shape; NaN is left out.
-        k: Integer.
-
-    Returns:
-        Float, NaN if there is no rank.
-
-    Example:
-
-    >>> tfcap.metrics.recall_at_k([1, 4, 5, 9], k=5)
-    0.75
-    """
-    return _mean(_known(ranks) <= k)
-
-
-def mean_rank(ranks):
-    """Mean of the ranks.
-
-    Args:
-        ranks: Float array of any shape; NaN is left out.
-
-    Returns:
-        Float, NaN if there is no rank.
-
-    Example:
-
-    >>> tfcap.metrics.mean_rank([1, 4])
-    2.5
-    """
-    return _mean(_known(ranks))
-
-
-def median_rank(ranks):
-    """Median of the ranks.
-
-    Args:
-        ranks: Float array of any shape; NaN is left out.
-
-    Returns:
-        Float, NaN if there is no rank.
-
-    Example:
-
-    >>> tfcap.metrics.median_rank([1, 4, 90])
-    4.0
-    """
-    known = _known(ranks)
-    return float(np.median(known)) if known.size else float("nan")
-
-
-def ndcg(scores, relevance, k=None):
+def ndcg(scores, relevance):
     """Normalized discounted cumulative gain of each row, as VisDial v1.0's.
 
     ```
-    k    = number of candidates with relevance > 0, if not given
+    k    = number of candidates with relevance > 0
     dcg  = sum of relevance / log2(1 + rank) over the k best-scored candidates
     ndcg = dcg / (dcg of the candidates sorted by relevance)
     ```
@@ -226,20 +139,19 @@ def ndcg(scores, relevance, k=None):
         scores: Float array of shape `(..., N)`, higher is better.
         relevance: Float array of shape `(..., N)`, at least 0; negative for a
             candidate that takes no part.
-        k: Integer, ranks that gain. Defaults to `None`, as many as are
-            relevant.
 
     Returns:
         Float64 array of shape `(...)` in `[0, 1]`; NaN for rows in which
         nothing is relevant.
 
     Raises:
-        ValueError: If a score that takes part is NaN, or `k` is less than 1.
+        ValueError: If a score that takes part is NaN.
 
     Example:
 
     >>> scores, relevance = np.array([[3, 2, 1]]), np.array([[0.0, 1.0, 0.5]])
-    >>> print(tfcap.metrics.ndcg(scores, relevance).round(4))
+    >>> from tfcap.metrics.ranking import ndcg
+    >>> print(ndcg(scores, relevance).round(4))
     [0.4796]
 
     Reference:
@@ -254,21 +166,19 @@ def ndcg(scores, relevance, k=None):
             "`relevance` must have the shape of the scores. Received: "
             f"relevance.shape={relevance.shape}, scores.shape={scores.shape}."
         )
-    if k is not None and k < 1:
-        raise ValueError(f"`k` must be at least 1. Received: k={k}.")
     _refuse_nan(scores, relevance >= 0)
     n = scores.shape[-1]
     rows = zip(scores.reshape(-1, n), relevance.reshape(-1, n))
-    values = [_row_ndcg(*row, k) for row in rows]
+    values = [_row_ndcg(*row) for row in rows]
     return np.array(values, "float64").reshape(scores.shape[:-1])
 
 
-def _row_ndcg(scores, relevance, k):
+def _row_ndcg(scores, relevance):
     scores, relevance = scores[relevance >= 0], relevance[relevance >= 0]
     relevant = relevance > 0
     if not relevant.any():
         return np.nan
-    k = min(k or np.count_nonzero(relevant), len(scores))
+    k = np.count_nonzero(relevant)
     discounts = 1 / np.log2(np.arange(2, k + 2))
     gained = np.concatenate([[0], np.cumsum(discounts)])
     ordered = np.sort(-scores)
@@ -290,12 +200,3 @@ def _refuse_nan(scores, takes_part):
             f"{bad.sum()} NaN of {bad.size}, the first at index "
             f"{tuple(map(int, np.argwhere(bad)[0]))}."
         )
-
-
-def _known(ranks):
-    ranks = np.asarray(ranks, "float64").ravel()
-    return ranks[~np.isnan(ranks)]
-
-
-def _mean(values):
-    return float(values.mean()) if values.size else float("nan")

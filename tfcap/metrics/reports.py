@@ -3,20 +3,15 @@
 import numpy as np
 
 from tfcap.metrics.ranking import candidate_ranks
-from tfcap.metrics.ranking import check_ties
-from tfcap.metrics.ranking import mean_rank
-from tfcap.metrics.ranking import mean_reciprocal_rank
-from tfcap.metrics.ranking import median_rank
 from tfcap.metrics.ranking import ndcg
-from tfcap.metrics.ranking import recall_at_k
 
 RECALLS = (1, 5, 10)
 #: How the table prints what `RetrievalReport.rows()` holds.
 FORMATS = {
+    **{f"r@{k}": (f"R@{k}", ".2f") for k in RECALLS},
     "median_rank": ("median", ".6g"),
     "mean_rank": ("mean", ".2f"),
     "mrr": ("MRR", ".4f"),
-    "ndcg": ("NDCG", ".4f"),
     "count": ("count", "d"),
 }
 
@@ -26,12 +21,7 @@ class RankingReport:
 
     Holds sums only, so a split of any size fits.
 
-    Args:
-        ties: `"mean"`, `"best"` or `"worst"`, see `candidate_ranks()`.
-            Defaults to `"mean"`.
-
-    Raises:
-        ValueError: If `ties` is none of these.
+    Ties count as their mean rank.
 
     Example:
 
@@ -42,9 +32,7 @@ class RankingReport:
      'count': 2}
     """
 
-    def __init__(self, ties="mean"):
-        check_ties(ties)
-        self.ties = ties
+    def __init__(self):
         self._sums = np.zeros(2 + len(RECALLS))
         self._count = 0
         self._ndcg_sum = 0.0
@@ -60,7 +48,7 @@ class RankingReport:
                 nothing is relevant have no NDCG.
             valid: Boolean array of shape `(..., N)`, optional.
         """
-        ranks = candidate_ranks(scores, truth, self.ties, valid)
+        ranks = candidate_ranks(scores, truth, valid)
         ranks = ranks[~np.isnan(ranks)]
         hits = [np.sum(ranks <= k) for k in RECALLS]
         self._sums += [np.sum(1 / ranks), *hits, ranks.sum()]
@@ -104,34 +92,22 @@ class RetrievalReport:
         image_ranks: Float array of shape `(B,)`, each image's rank of its
             best text, 1 is best; NaN for an image without one.
         text_ranks: Float array of shape `(M,)`, each text's rank of its image.
-        image_ndcg: Float array of shape `(B,)`, optional.
-        text_ndcg: Float array of shape `(M,)`, optional.
-        recalls: Integers, the K of the recalls. Defaults to `(1, 5, 10)`.
 
     Example:
 
-    >>> report = tfcap.metrics.RetrievalReport([1, 4], [1, 2], recalls=(1, 5))
+    >>> from tfcap.metrics.reports import RetrievalReport
+    >>> report = RetrievalReport([1, 4], [1, 2])
     >>> print(report)
-                      R@1     R@5  median    mean     MRR  count
-    image -> text   50.00  100.00     2.5    2.50  0.6250      2
-    text -> image   50.00  100.00     1.5    1.50  0.7500      2
+                     R@1     R@5    R@10  median  mean     MRR  count
+    image -> text  50.00  100.00  100.00     2.5  2.50  0.6250      2
+    text -> image  50.00  100.00  100.00     1.5  1.50  0.7500      2
     >>> report.result()["text_to_image_r@1"]
     50.0
     """
 
-    def __init__(
-        self,
-        image_ranks,
-        text_ranks,
-        image_ndcg=None,
-        text_ndcg=None,
-        recalls=(1, 5, 10),
-    ):
+    def __init__(self, image_ranks, text_ranks):
         self.image_ranks = np.asarray(image_ranks, "float64")
         self.text_ranks = np.asarray(text_ranks, "float64")
-        self.image_ndcg = image_ndcg
-        self.text_ndcg = text_ndcg
-        self.recalls = tuple(recalls)
 
     def rows(self):
         """The metrics of each direction.
@@ -139,12 +115,11 @@ class RetrievalReport:
         Returns:
             Dict of `"image_to_text"` and `"text_to_image"`, each a dict of
             `"r@K"` in percent, `"median_rank"`, `"mean_rank"`, `"mrr"` in
-            `(0, 1]`, `"ndcg"` in `[0, 1]` if it is there, and `"count"`,
-            queries that have a truth.
+            `(0, 1]`, and `"count"`, queries that have a truth.
         """
         return {
-            "image_to_text": self._row(self.image_ranks, self.image_ndcg),
-            "text_to_image": self._row(self.text_ranks, self.text_ndcg),
+            "image_to_text": _row(self.image_ranks),
+            "text_to_image": _row(self.text_ranks),
         }
 
     def result(self):
@@ -156,27 +131,11 @@ class RetrievalReport:
             if name != "count"
         }
 
-    def _row(self, ranks, gains):
-        row = {f"r@{k}": 100 * recall_at_k(ranks, k) for k in self.recalls}
-        row["median_rank"] = median_rank(ranks)
-        row["mean_rank"] = mean_rank(ranks)
-        row["mrr"] = mean_reciprocal_rank(ranks)
-        if gains is not None:
-            gains = gains[~np.isnan(gains)]
-            row["ndcg"] = float(gains.mean()) if gains.size else float("nan")
-        row["count"] = int(np.count_nonzero(~np.isnan(ranks)))
-        return row
-
     def __str__(self):
-        rows = self.rows()
-        names = list(max(rows.values(), key=len))
-        table = [["", *(FORMATS.get(n, (n.upper(),))[0] for n in names)]]
-        for direction, row in rows.items():
+        table = [["", *(title for title, _ in FORMATS.values())]]
+        for direction, row in self.rows().items():
             cells = [
-                format(row[name], FORMATS.get(name, ("", ".2f"))[1])
-                if name in row
-                else "-"
-                for name in names
+                format(row[name], style) for name, (_, style) in FORMATS.items()
             ]
             table.append([direction.replace("_to_", " -> "), *cells])
         widths = [max(map(len, column)) for column in zip(*table)]
@@ -188,3 +147,17 @@ class RetrievalReport:
 
     def __repr__(self):
         return f"RetrievalReport(\n{self}\n)"
+
+
+def _row(ranks):
+    known = ranks[~np.isnan(ranks)]
+    # Metrics of no ranks are NaN.
+    some = known if known.size else np.array([np.nan])
+    hits = {k: np.where(np.isnan(some), np.nan, some <= k) for k in RECALLS}
+    return {
+        **{f"r@{k}": 100 * float(hits[k].mean()) for k in RECALLS},
+        "median_rank": float(np.median(some)),
+        "mean_rank": float(some.mean()),
+        "mrr": float((1 / some).mean()),
+        "count": known.size,
+    }

@@ -1,15 +1,15 @@
 """Ranks of whole pools in both directions, a tile of the scores at a time."""
 
+import keras
 import numpy as np
 from keras import ops
 
-from tfcap.metrics.pair_scores import given_scores
-from tfcap.metrics.pair_scores import pair_scores
-from tfcap.metrics.ranking import check_ties
-from tfcap.metrics.ranking import ndcg
+from tfcap._ops import check_shape
 from tfcap.metrics.reports import RetrievalReport
 from tfcap.metrics.retrieval_counts import count_rivals
 from tfcap.metrics.retrieval_counts import lay_tiles
+
+NARROW = "bool float16 bfloat16 int8 uint8 int16 uint16".split()
 
 
 def evaluate_retrieval(
@@ -17,13 +17,7 @@ def evaluate_retrieval(
     texts=None,
     ids=None,
     scores=None,
-    shape=None,
-    relevance=None,
-    ndcg_depth=None,
-    recalls=(1, 5, 10),
-    ties="mean",
     block_size=4096,
-    verbose=0,
 ):
     """Ranks texts for each image, and images for each text.
 
@@ -45,23 +39,10 @@ def evaluate_retrieval(
         ids: Integer array of shape `(M,)`, each text's row of `images`; -1
             for a text of none of them, which only distracts. Defaults to
             `None`: the m-th text is the m-th image's.
-        scores: Instead of embeddings: tensor or array of shape `(B, M)`, or a
-            function of integer arrays `rows` and `columns` that returns
-            scores of shape `(len(rows), len(columns))`. Defaults to `None`.
-        shape: `(B, M)`, needed if `scores` is a function.
-        relevance: Graded relevance for NDCG, at least 0: array of shape
-            `(B, M)`, or a function like `scores`. Defaults to `None`: the
-            truth is relevant, and there is NDCG only in a direction in which
-            every query has one truth.
-        ndcg_depth: Integer, ranks that gain. Defaults to `None`, all.
-        recalls: Integers, the K of the recalls. Defaults to `(1, 5, 10)`.
-        ties: `"mean"`, `"best"` or `"worst"`, how a truth that ties with
-            wrong candidates ranks. NDCG takes the mean gain of a tie
-            whatever this is. Defaults to `"mean"`: a constant scorer's mean
-            rank is chance level.
+        scores: Instead of embeddings, tensor or array of shape `(B, M)`.
+            Defaults to `None`.
         block_size: Integer; a tile holds at most its square of scores, or
             all the texts of an image. Defaults to `4096`.
-        verbose: 1 for a progress bar, 0 for silence.
 
     Returns:
         `RetrievalReport`.
@@ -75,31 +56,33 @@ def evaluate_retrieval(
     >>> images = np.eye(3, dtype="float32")
     >>> texts = np.array([[3, 1, 0], [0, 2, 1], [0, 3, 2]], "float32")
     >>> print(tfcap.metrics.evaluate_retrieval(images, texts))
-                     R@1     R@5    R@10  median  mean     MRR    NDCG  count
-    image -> text  66.67  100.00  100.00       1  1.33  0.8333  0.8770      3
-    text -> image  66.67  100.00  100.00       1  1.33  0.8333  0.8770      3
+                     R@1     R@5    R@10  median  mean     MRR  count
+    image -> text  66.67  100.00  100.00       1  1.33  0.8333      3
+    text -> image  66.67  100.00  100.00       1  1.33  0.8333      3
 
     Reference:
 
     - Faghri et al., VSE++: Improving Visual-Semantic Embeddings with Hard
       Negatives, BMVC 2018, for the rank of the best of several captions
     """
-    check_ties(ties)
-    if block_size < 1 or (ndcg_depth is not None and ndcg_depth < 1):
+    if block_size < 1:
         raise ValueError(
-            "`block_size` and `ndcg_depth` must be at least 1. Received: "
-            f"block_size={block_size}, ndcg_depth={ndcg_depth}."
+            "`block_size` must be at least 1. Received: block_size="
+            f"{block_size}."
         )
-    source = pair_scores(images, texts, scores, shape)
-    tiles = lay_tiles(_checked_ids(ids, source.shape), source.shape, block_size)
-    by_image, by_text = count_rivals(source, tiles, verbose)
-    if relevance is None:
-        gains = by_image.gains(ndcg_depth), by_text.gains(ndcg_depth)
-    else:
-        gains = _graded_gains(source, relevance, ndcg_depth, block_size)
-    return RetrievalReport(
-        by_image.ranks(ties), by_text.ranks(ties), *gains, recalls
+    if (scores is None) == (images is None) or (images is None) != (
+        texts is None
+    ):
+        raise ValueError(
+            "`images` and `texts` must be given together, or `scores` alone. "
+            "Received: others. Leave out what is not needed."
+        )
+    source = (
+        MatrixScores(scores) if images is None else DotProducts(images, texts)
     )
+    tiles = lay_tiles(_checked_ids(ids, source.shape), source.shape, block_size)
+    by_image, by_text = count_rivals(source, tiles)
+    return RetrievalReport(by_image.ranks(), by_text.ranks())
 
 
 def _checked_ids(ids, shape):
@@ -128,30 +111,111 @@ def _checked_ids(ids, shape):
     return ids.astype("int64")
 
 
-def _graded_gains(source, relevance, depth, block_size):
-    """NDCG by image and by text: whole rows, then whole columns."""
-    shape = source.shape if callable(relevance) else None
-    relevance = given_scores(relevance, shape, "relevance")
-    if relevance.shape != source.shape:
+class DotProducts:
+    """Scores of embeddings: `images @ texts.T`, half precision in float32.
+
+    Args:
+        images: Float tensor of shape `(B, D)`.
+        texts: Float tensor of shape `(M, D)`.
+
+    Raises:
+        ValueError: If an embedding's norm is not finite.
+    """
+
+    def __init__(self, images, texts):
+        images, texts = map(ops.convert_to_tensor, (images, texts))
+        check_shape(images, "B D", "images")
+        check_shape(texts, "M D", "texts")
+        if images.shape[1] != texts.shape[1]:
+            raise ValueError(
+                "`texts` must have as many features as the images. Received: "
+                f"images.shape={tuple(images.shape)}, "
+                f"texts.shape={tuple(texts.shape)}."
+            )
+        self.shape = images.shape[0], texts.shape[0]
+        _check_norms(images, "images")
+        _check_norms(texts, "texts")
+        self._images, self._texts = images, texts
+
+    def against(self, columns):
+        """Function from rows to the tensor of their scores, all finite."""
+        texts = _at_least_float32(_take(self._texts, columns))
+        # Laid out once for all rows.
+        texts = ops.transpose(texts)
+
+        def tile(rows):
+            return ops.matmul(_at_least_float32(self._images[rows]), texts)
+
+        return tile
+
+
+class MatrixScores:
+    """Scores that are there already, a file mapped to memory perhaps.
+
+    Args:
+        scores: Tensor or array of shape `(B, M)`.
+    """
+
+    def __init__(self, scores):
+        if not hasattr(scores, "shape"):
+            scores = np.asarray(scores)
+        check_shape(scores, "B M", "scores")
+        self.shape = tuple(scores.shape)
+        self._scores = scores
+
+    def against(self, columns):
+        """Function from rows to the tensor of their scores."""
+
+        def tile(rows):
+            if isinstance(columns, slice):
+                scores = self._scores[rows, columns]
+            else:
+                scores = _take(self._scores[rows], columns, axis=1)
+            return _ranked(scores, rows, columns)
+
+        return tile
+
+
+def _at_least_float32(tensor):
+    dtype = keras.backend.standardize_dtype(tensor.dtype)
+    if dtype in ("float32", "float64"):
+        return tensor
+    # Exact; and on CPUs the kernels for half precision are slow.
+    return ops.cast(tensor, "float32" if dtype in NARROW else "float64")
+
+
+def _take(tensor, chosen, axis=0):
+    if isinstance(chosen, slice):
+        return tensor[chosen]
+    if isinstance(tensor, np.ndarray):
+        return np.take(tensor, chosen, axis)
+    return ops.take(tensor, chosen, axis)
+
+
+def _check_norms(embeddings, name):
+    """Squared norms that are finite bound all dot products, so none is NaN."""
+    squares = ops.sum(ops.square(_at_least_float32(embeddings)), axis=1)
+    bad = ~np.isfinite(ops.convert_to_numpy(squares))
+    if bad.any():
         raise ValueError(
-            f"`relevance` must have the scores' shape {source.shape}. "
-            f"Received: relevance.shape={relevance.shape}."
+            f"`{name}` must have finite norms: a NaN score has no rank. "
+            f"Received: {bad.sum()} rows of {len(bad)} with NaN, infinity or "
+            f"too large numbers, the first at index {int(np.argmax(bad))}."
         )
-    pair = source, relevance
-    images, texts = source.shape
-    depth = depth or max(images, texts, 1)
-    by_image, by_text = [np.zeros(0)], [np.zeros(0)]
-    for rows in _strips(images, texts, block_size):
-        strips = [x.against(slice(0, texts))(rows) for x in pair]
-        by_image.append(ndcg(*map(ops.convert_to_numpy, strips), depth))
-    for columns in _strips(texts, images, block_size):
-        strips = [x.against(columns)(slice(0, images)) for x in pair]
-        strips = [ops.convert_to_numpy(x).T for x in strips]
-        by_text.append(ndcg(*strips, depth))
-    return np.concatenate(by_image), np.concatenate(by_text)
 
 
-def _strips(queries, candidates, block_size):
-    """Slices of the queries, so that a strip is no larger than a tile."""
-    step = max(1, block_size**2 // max(candidates, 1))
-    return [slice(i, min(i + step, queries)) for i in range(0, queries, step)]
+def _ranked(tile, rows, columns):
+    """Refuses a tile with a NaN by its place in the matrix."""
+    tile = _at_least_float32(ops.convert_to_tensor(tile))
+    bad = ops.isnan(tile)
+    if bool(ops.any(bad)):
+        row, column = np.argwhere(ops.convert_to_numpy(bad))[0]
+        if isinstance(columns, slice):
+            column += columns.start
+        else:
+            column = columns[column]
+        raise ValueError(
+            "`scores` must not be NaN: a NaN has no rank. Received: NaN at "
+            f"index {(int(row + rows.start), int(column))}."
+        )
+    return tile

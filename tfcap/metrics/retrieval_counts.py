@@ -34,40 +34,22 @@ class RetrievalCounts:
         self.above[queries] += ops.convert_to_numpy(above)
         self.equal[queries] += ops.convert_to_numpy(equal)
 
-    def ranks(self, ties):
+    def ranks(self):
         """Float array, one rank a query; NaN without a truth."""
         wrong = self.equal - self.best_truths
-        ranks = tied_rank(self.above, wrong, ties, self.best_truths)
+        ranks = tied_rank(self.above, wrong, self.best_truths)
         return np.where(self.truths > 0, ranks, np.nan)
 
-    def gains(self, depth: int | None = None):
-        """NDCG of each query if none has two truths, otherwise `None`."""
-        if np.any(self.truths > 1):
-            return None
-        last = self.above + self.equal
-        discounts = 1 / np.log2(np.arange(2, last.max(initial=1) + 2))
-        if depth is not None:
-            discounts[depth:] = 0
-        gained = np.concatenate([[0], np.cumsum(discounts)])
-        size = np.maximum(self.equal, 1)
-        gains = (gained[last] - gained[np.maximum(last - size, 0)]) / size
-        return np.where(self.truths > 0, gains, np.nan)
 
-
-def count_rivals(source, tiles, verbose=0):
+def count_rivals(source, tiles):
     """Computes each tile once and counts it in both directions.
 
     Args:
-        source: Object with `shape` and `against(columns)`, see
-            `pair_scores()`.
+        source: Object with `shape` and `against(columns)`, which returns a
+            function from a slice of rows to the tensor of their scores.
     """
     by_image, by_text = map(RetrievalCounts, source.shape)
     numbers = np.arange(source.shape[1])
-    progress = keras.utils.Progbar(
-        sum(len(rows) for rows, _ in (*tiles.diagonal, *tiles.others)),
-        verbose=verbose,
-        unit_name="tile",
-    )
 
     def count(tile, rows, texts):
         dtype = keras.backend.standardize_dtype(tile.dtype)
@@ -79,7 +61,6 @@ def count_rivals(source, tiles, verbose=0):
         )
         by_image.add(rows, *counts[:2])
         by_text.add(texts, *counts[2:])
-        progress.add(1)
 
     for (rows,), columns in tiles.diagonal:
         texts, images = tiles.texts(columns), tiles.ids[columns]

@@ -43,14 +43,6 @@ class ImageNetwork(keras.Model):
             )
         self.image_preprocessing = image_preprocessing
 
-    @property
-    def _default_save_signature(self):
-        # A SavedModel holds a trace of `call()` by the shapes of `build()`: of
-        # images alone, there are no words to read.
-        shapes = self._build_shapes_dict.values()
-        known = any("caption" in shape for shape in shapes)
-        return super()._default_save_signature if known else None
-
     def prepare(self, image: Any) -> Any:
         """Preprocesses images.
 

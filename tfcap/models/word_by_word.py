@@ -250,7 +250,7 @@ class WordByWord(keras.Model):
         return self.compute_logits(hidden, training), state
 
     def decoding(self, rows: Any, steps: int) -> AbstractContextManager:
-        """Opens the context of `tfcap.decoding.step_by_step()`."""
+        """Opens the context of a decode, see `tfcap.decoding.Speaker`."""
         return decoding_layers(self, rows, steps)
 
     def run_rnn(self, embedded: Any, state: Any, training: bool = False) -> Any:

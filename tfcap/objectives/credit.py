@@ -149,12 +149,10 @@ class MonteCarlo(Credit):
         )
         _, *table, count, length = said.tokens.shape
         shape = (-1, table[0] * table[1] * count, length)
-        values = reward(
-            Rollout(
-                ops.reshape(said.tokens, shape), ops.reshape(said.mask, shape)
-            ),
-            episode,
+        continued = Rollout(
+            ops.reshape(said.tokens, shape), ops.reshape(said.mask, shape)
         )
+        values = reward.scored(continued, episode).values
         values = ops.reshape(values, (-1, *table, count))
         if not reward.abstains:
             return ops.mean(values, axis=-1)

@@ -12,13 +12,13 @@ from tfcap.losses.masked_loss import n_pair_loss
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
-from tfcap.rewards.embeddings import check_vocabulary
-from tfcap.rewards.embeddings import embedded_images
-from tfcap.rewards.embeddings import embedded_texts
-from tfcap.rewards.embeddings import entry
-from tfcap.rewards.embeddings import image_key
-from tfcap.rewards.embeddings import position_mask
-from tfcap.rewards.match_probability import check_evaluator
+from tfcap.rewards.critics import check_evaluator
+from tfcap.rewards.retrieval import embedded_images
+from tfcap.rewards.retrieval import embedded_texts
+from tfcap.rewards.retrieval import image_key
+from tfcap.rewards.retrieval import image_of
+from tfcap.rewards.retrieval import numbers_of
+from tfcap.rewards.reward import check_vocabulary
 
 
 class DiscriminatorLoss(Estimator):
@@ -94,16 +94,13 @@ class DiscriminatorLoss(Estimator):
         self.generated = generated
         self.mismatched = mismatched
         self.retriever = retriever
-        self.image = image_key(
-            evaluator if retriever is None else retriever, image
-        )
+        self.reader = evaluator if retriever is None else retriever
+        self.image = image_key(self.reader, image)
         self.same = same
 
     def per_sample_loss(self, episode):
-        if self.retriever is None:
-            check_vocabulary(self.evaluator, episode, "evaluator")
-        else:
-            check_vocabulary(self.retriever, episode, "retriever")
+        name = "evaluator" if self.retriever is None else "retriever"
+        check_vocabulary(self.reader, episode, name)
         judge, images = self.evaluator, self._images(episode)
         human, there = self._texts(episode.references, episode)
         logits = {"human": (judge.logits(images, human), there)}
@@ -112,34 +109,28 @@ class DiscriminatorLoss(Estimator):
             texts, spoken = self._texts(said, episode)
             logits["generated"] = judge.logits(images, texts), spoken
         if "mismatched" in self.parts:
-            others, apart = _of_others(human, there, self._numbers(episode))
+            same = self.same
+            if same is not None:
+                same = numbers_of(episode, same, "DiscriminatorLoss")
+            others, apart = _of_others(human, there, same)
             logits["mismatched"] = judge.logits(images, others), apart
         return self._loss(logits)
 
     def _images(self, episode):
         """Embeddings of the images, `(B, D)`."""
-        image = entry(episode, self.image, "DiscriminatorLoss")
-        mask = position_mask(episode, self.image)
-        if self.retriever is None:
-            training = episode.training
-            return embedded_images(self.evaluator, image, training, mask)
-        images = embedded_images(self.retriever, image, mask=mask)
-        return ops.stop_gradient(images)
-
-    def _numbers(self, episode):
-        """Numbers `(B,)` by which rows of one image are known, or `None`."""
-        if self.same is None:
-            return None
-        return ops.cast(entry(episode, self.same, "DiscriminatorLoss"), "int32")
+        image, mask = image_of(episode, self.image, "DiscriminatorLoss")
+        learns = self.retriever is None
+        training = learns and episode.training
+        images = embedded_images(self.reader, image, training, mask)
+        return images if learns else ops.stop_gradient(images)
 
     def _texts(self, rollout, episode):
         """Embeddings `(B, S, D)`, and which are of some words, `(B, S)`."""
-        if self.retriever is None:
-            texts = embedded_texts(self.evaluator, rollout, episode.training)
-        else:
-            texts = embedded_texts(self.retriever, rollout)
-            texts = ops.stop_gradient(texts)
-        return texts, ops.any(rollout.mask > 0, axis=-1)
+        learns = self.retriever is None
+        training = learns and episode.training
+        texts = embedded_texts(self.reader, rollout, training)
+        texts = texts if learns else ops.stop_gradient(texts)
+        return texts, rollout.nonempty
 
     def _loss(self, logits):
         """Loss and logs of logits and masks `(B, n)`, by kind of caption."""

@@ -15,9 +15,9 @@ from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
 from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Decoder
-from tfcap.rewards import as_reward
-from tfcap.rewards.linear import Linear
 from tfcap.rewards.reward import ABSTAINED
+from tfcap.rewards.reward import Linear
+from tfcap.rewards.text_rewards import as_reward
 
 
 class Term(NamedTuple):
@@ -547,27 +547,32 @@ class RewardEstimator(Estimator):
         return episode.judged.get(id(self)) or episode.rollout(self.decoder)
 
     def rewarded(
-        self, episode: Any, ask: Callable, gradient: bool = False
+        self, episode: Any, credit: bool = False, gradient: bool = False
     ) -> tuple:
         """Asks the reward about what the decoder says.
 
         Args:
             episode: `tfcap.objectives.Episode`.
-            ask: Method of the reward, such as `credited`.
+            credit: Boolean, whether to learn from what samples are worth to
+                all of them, see `tfcap.rewards.Reward`. Defaults to `False`.
             gradient: Boolean, whether one reaches the words. Defaults to
                 `False`.
 
         Returns:
-            The rollout, without the sequences that the reward abstains from,
-            and what `ask` returns.
+            The rollout, without the sequences that the reward abstains from;
+            the reward to learn from; the reward to log; and the dict of what
+            to log beside it.
         """
         said = episode.rollout(self.decoder)
         read = said if gradient else said.stop_gradient()
-        *values, parts = ask(read, episode)
-        rollout, *values = judged(self.reward, said, *values)
+        found = self.reward.scored(read, episode)
+        values = found.credit() if credit else found.values
+        rollout, values, logged = judged(
+            self.reward, said, values, found.logged
+        )
         if self.reward.abstains:
             episode.judged[id(self)] = rollout
-        return rollout, *values, parts
+        return rollout, values, logged, found.terms
 
 
 class DecoderBaseline(Baseline):
@@ -610,8 +615,10 @@ class DecoderBaseline(Baseline):
 
     def __call__(self, rewards, episode):
         rollout = episode.rollout(self.decoder).stop_gradient()
-        values, own, _ = self.reward.credited(rollout, episode)
-        rollout, values, own = judged(self.reward, rollout, values, own)
+        found = self.reward.scored(rollout, episode)
+        rollout, values, own = judged(
+            self.reward, rollout, found.credit(), found.logged
+        )
         said = rollout.nonempty
         if self.reward.compares_samples:
             ratio = _count(present_samples(rewards, episode)) / _count(said)

@@ -71,8 +71,9 @@ class ExpectedEnding(Pathwise):
             values = ops.reshape(values, ops.shape(chances))
             return ops.sum(chances * ops.cast(values, chances.dtype), axis=-1)
 
-        credit, rewards, parts = self.reward.credited(every, episode)
-        parts = {name: expected(values) for name, values in parts.items()}
+        found = self.reward.scored(every, episode)
+        credit, rewards = found.credit(), found.values
+        parts = {name: expected(x) for name, x in found.terms.items()}
         # To others' rewards an ending is a constant: their words have the rest.
         effects = expected(ops.stop_gradient(credit - rewards))
         effects = effects - ops.stop_gradient(effects)

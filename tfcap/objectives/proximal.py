@@ -10,10 +10,10 @@ from tfcap.objectives.estimator import check_choices
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards.kl_penalty import check_kl_estimator
-from tfcap.rewards.kl_penalty import check_reference
-from tfcap.rewards.kl_penalty import kl_estimate
-from tfcap.rewards.kl_penalty import reference_log_probs
+from tfcap.rewards.distributions import check_kl_estimator
+from tfcap.rewards.distributions import check_reference
+from tfcap.rewards.distributions import kl_estimate
+from tfcap.rewards.distributions import reference_log_probs
 
 LEVELS = ("word", "sequence")
 NORMALIZATIONS = ("sequence", "length")
@@ -126,7 +126,7 @@ class KLDivergence(Estimator):
     loss = sum_t k(log p(word[t]) - log reference(word[t]))
     ```
 
-    with `k` as of `tfcap.rewards.kl_estimate`, whose gradient reaches the
+    with `k` as of `tfcap.rewards.KLPenalty`, whose gradient reaches the
     speaker through the log probabilities, the drawn words being constants. The
     gradient of k2 is in the mean that of what every word adds, given the words
     before: an earlier word has no credit for where it leads, as it has by

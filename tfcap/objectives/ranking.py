@@ -15,8 +15,8 @@ from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import check_of_sequences
 from tfcap.objectives.estimator import check_several
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards.kl_penalty import check_reference
-from tfcap.rewards.kl_penalty import reference_log_probs
+from tfcap.rewards.distributions import check_reference
+from tfcap.rewards.distributions import reference_log_probs
 
 PREFERENCES = ("dpo", "ipo", "simpo")
 PAIRS = ("best_worst", "all")
@@ -44,9 +44,7 @@ class _Ranking(RewardEstimator):
             and their parts.
         """
         check_discrete(episode.rollout(self.decoder), self.decoder, self)
-        rollout, rewards, own, parts = self.rewarded(
-            episode, self.reward.measured
-        )
+        rollout, rewards, own, parts = self.rewarded(episode)
         check_of_sequences(rewards, type(self).__name__)
         check_several(rewards, type(self).__name__)
         rollout = scored_anew(rollout, self.decoder)

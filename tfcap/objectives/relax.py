@@ -98,9 +98,7 @@ class RELAX(RewardEstimator):
         return [*super().layers(), self.network]
 
     def per_sample_loss(self, episode):
-        rollout, rewards, own, parts = self.rewarded(
-            episode, self.reward.credited
-        )
+        rollout, rewards, own, parts = self.rewarded(episode, credit=True)
         if len(rewards.shape) == 2:
             rewards = rewards[..., None]
         rewards = ops.stop_gradient(ops.cast(rewards, "float32"))

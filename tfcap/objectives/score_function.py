@@ -169,9 +169,7 @@ class ScoreFunction(RewardEstimator):
 
     def per_sample_loss(self, episode):
         check_discrete(episode.rollout(self.decoder), self.decoder, self)
-        rollout, rewards, own, parts = self.rewarded(
-            episode, self.reward.credited
-        )
+        rollout, rewards, own, parts = self.rewarded(episode, credit=True)
         said = rollout.nonempty
         rewards = ops.where(_with_axes_of(said, rewards), rewards, 0)
         rollout = scored_anew(rollout, self.decoder)
@@ -233,17 +231,17 @@ class ScoreFunction(RewardEstimator):
             return scores / ops.maximum(ops.sum(counted, axis=-1), 1.0)
         return scores
 
+    def _global_mean(self, values, episode):
+        mask = self.mask(values, episode)
+        values = self._weighed(values, episode)
+        return sum_over_replicas(mean_over_replicas(values, mask))
+
     def _standardized_by_batch(self, advantage, episode):
         """Less their mean over the global batch, over their deviation."""
-        mask = self.mask(advantage, episode)
-
-        def mean(values):
-            values = self._weighed(values, episode)
-            return sum_over_replicas(mean_over_replicas(values, mask))
-
         advantage = ops.stop_gradient(advantage)
-        advantage = advantage - mean(advantage)
-        std = ops.sqrt(mean(ops.square(advantage)))
+        advantage = advantage - self._global_mean(advantage, episode)
+        variance = self._global_mean(ops.square(advantage), episode)
+        std = ops.sqrt(variance)
         return ops.where(std > EQUAL, advantage / ops.maximum(std, EQUAL), 0)
 
     def counted(self, rollout):
@@ -257,10 +255,7 @@ class ScoreFunction(RewardEstimator):
 
     def _mean_length(self, counted, episode):
         """Words per sequence over the global batch."""
-        lengths = ops.sum(counted, axis=-1)
-        present = self.mask(lengths, episode)
-        lengths = self._weighed(lengths, episode)
-        mean = sum_over_replicas(mean_over_replicas(lengths, present))
+        mean = self._global_mean(ops.sum(counted, axis=-1), episode)
         # Below 1 where few words count, and 0 where none does.
         return ops.stop_gradient(ops.where(mean > 0, mean, 1.0))
 
@@ -430,8 +425,8 @@ reward=ConstantReward. Use ScoreFunction, which needs the reward's values only.
             )
 
     def per_sample_loss(self, episode):
-        _, rewards, parts = self.rewarded(
-            episode, self.reward.measure, gradient=self.through_words
+        _, rewards, _, parts = self.rewarded(
+            episode, gradient=self.through_words
         )
         return -rewards, rewards, parts
 

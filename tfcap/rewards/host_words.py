@@ -1,8 +1,7 @@
 """Words of captions that are spoken in pieces of words."""
 
+import functools
 import itertools
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,7 +33,6 @@ class HostWords:
             none.
         count_eos: Boolean, whether the end token is a word. Defaults to
             `True`.
-        remember: Integer, captions that are remembered. Defaults to `50000`.
     """
 
     def __init__(
@@ -42,14 +40,11 @@ class HostWords:
         vocabulary: Any,
         words: Sequence[str] = (),
         count_eos: bool = True,
-        remember: int = 50_000,
     ):
         self.vocabulary = vocabulary
         self.words = Vocabulary(words)
         self.count_eos = count_eos
-        self.remember = remember
-        self._known = OrderedDict()
-        self._lock = threading.Lock()
+        self._read = functools.lru_cache(50_000)(self._words_of)
 
     def __call__(self, words: Any, references: Any, eos: Any) -> tuple:
         """Translates captions and their references.
@@ -86,7 +81,8 @@ class HostWords:
         numbers = itertools.count(self.words.size)
         for image, rows in enumerate(zip(words, references)):
             for place, row in enumerate(itertools.chain(*rows)):
-                spoken, ended = self._read(row, eos)
+                said = np.asarray(row[row >= 0], np.int32).tobytes()
+                spoken, ended = self._read(said, tuple(eos))
                 own = [
                     i
                     if (i := ids.get(x)) is not None
@@ -99,22 +95,12 @@ class HostWords:
                 numbered[image, place, : len(own)] = own
         return numbered
 
-    def _read(self, row, eos):
-        """Words of a caption, and whether it ends."""
-        row = row[row >= 0]
-        key = row.tobytes()
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        ends = np.isin(row, eos)
-        text = self.vocabulary.decode(row[~ends].tolist())
-        value = tuple(caption_tokenize(text)), bool(ends.any())
-        with self._lock:
-            self._known[key] = value
-            if len(self._known) > self.remember:
-                self._known.popitem(last=False)
-        return value
+    def _words_of(self, row: bytes, eos: tuple):
+        """Words of a caption's ids, and whether it has ended."""
+        ids = np.frombuffer(row, np.int32)
+        ends = np.isin(ids, eos)
+        text = self.vocabulary.decode(ids[~ends].tolist())
+        return tuple(caption_tokenize(text)), bool(ends.any())
 
 
 def _width(length):

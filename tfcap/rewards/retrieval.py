@@ -1,21 +1,26 @@
-"""Retrieval of the image by its caption, as a reward."""
+"""Rewards of images and texts in one space: retrieval, and its scores."""
 
 from keras import ops
 
+from tfcap._ops import check_shape
+from tfcap._ops.arguments import batch_entry
 from tfcap._ops.arguments import mask_for
+from tfcap._ops.sequences import with_known_sizes
+from tfcap.losses.contrastive_loss import check_contrastive
+from tfcap.losses.contrastive_loss import combined
+from tfcap.losses.contrastive_loss import contrast_effects
+from tfcap.losses.contrastive_loss import contrasts
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.losses.retrieval_loss import check_hinge
 from tfcap.losses.retrieval_loss import hinge_effects
 from tfcap.losses.retrieval_loss import hinges
-from tfcap.rewards.embeddings import check_embedder
-from tfcap.rewards.embeddings import check_vocabulary
-from tfcap.rewards.embeddings import embedded_texts
-from tfcap.rewards.embeddings import entry
-from tfcap.rewards.embeddings import image_key
-from tfcap.rewards.embeddings import is_differentiable
-from tfcap.rewards.embeddings import position_mask
+from tfcap.metrics import clip_score
 from tfcap.rewards.reward import Reward
-from tfcap.rewards.reward import check_credit
+from tfcap.rewards.reward import Scored
+from tfcap.rewards.reward import check_vocabulary
+
+CREDITS = ("batch", "own")
+NAMES = {"image": "text_to_image", "text": "image_to_text"}
 
 
 class Retrieval(Reward):
@@ -117,24 +122,15 @@ class Retrieval(Reward):
         self.compares_samples = "text" in self.directions
 
     def call(self, rollout, episode):
-        return self.measure(rollout, episode)[0]
-
-    def measure(self, rollout, episode):
-        return self._rewards(**self._read(rollout, episode))
-
-    def credited(self, rollout, episode):
         read = self._read(rollout, episode)
-        rewards, terms = self._rewards(**read)
-        if self.credit == "own" or not self.compares_samples:
-            return rewards, rewards, terms
-        del read["distractors"]
-        effects = hinge_effects(**read)
-        return rewards - effects, rewards, terms
-
-    def _rewards(self, **read):
         losses, collapsed = hinges(directions=self.directions, **read)
-        ratio = ops.divide_no_nan(losses, collapsed)
-        return -losses, {"collapse_ratio": ratio}
+        terms = {"collapse_ratio": ops.divide_no_nan(losses, collapsed)}
+        if self.credit == "own" or not self.compares_samples:
+            return Scored(-losses, terms)
+        del read["distractors"]
+        return Scored(
+            -losses, terms, credit=lambda: -losses - hinge_effects(**read)
+        )
 
     def _read(self, rollout, episode):
         """Embeddings and options, as arguments of `hinges()`."""
@@ -145,7 +141,7 @@ class Retrieval(Reward):
             distractors = self._images(episode, self.distractors, training)
         same = None
         if self.same is not None:
-            same = ops.cast(entry(episode, self.same, "Retrieval"), "int32")
+            same = numbers_of(episode, self.same, "Retrieval")
         return {
             "images": self._images(episode, image_key(self.listener), training),
             "texts": embedded_texts(self.listener, rollout, training),
@@ -158,9 +154,396 @@ class Retrieval(Reward):
         }
 
     def _images(self, episode, key, training):
-        image = entry(episode, key, "Retrieval")
-        masked = mask_for(
-            self.listener.embed_images, position_mask(episode, key)
-        )
+        image, mask = image_of(episode, key, "Retrieval")
+        masked = mask_for(self.listener.embed_images, mask)
         images = self.listener.embed_images(image, training=training, **masked)
         return images if self.learning else ops.stop_gradient(images)
+
+
+class BidirectionalContrastive(Reward):
+    """Contrast of a caption and its image with others, in both directions.
+
+    ```
+    s(v, w) = dot(v, w) / temperature
+    image_to_text = temperature * (s(v, w) - logsumexp of s(v, w')
+                                             over other texts w')
+    text_to_image = temperature * (s(v, w) - logsumexp of s(v', w)
+                                             over other images v')
+    reward = mean or sum of both
+    ```
+
+    At small temperatures the similarity of the pair less that of its best
+    rival: the contrast is the baseline, and an estimator needs no other. Other
+    texts are the rest of what is scored and what `texts` say, of all images
+    of the batch, the caption's own included: where the greedy caption is
+    among them, a caption must beat it. Other images are those of the batch
+    and their neighbors.
+
+    `ScoreFunction(reward, GroundTruth())` is reward-weighted teacher forcing.
+    Of words that are searched or given there is no expectation over samples:
+    set `credit="own"`. Where most rewards are negative, words are mostly
+    unlearned; a constant lifts them, `reward + 0.0125 * ConstantReward()`.
+
+    Args:
+        retriever: Object with `embed_images(image, training)`, from
+            `(B, P, D)` to `(B, D)`, and `embed_texts(words, mask, training)`,
+            from tokens `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`,
+            unit vectors; such as `tfcap.models.RetrievalListener`. Where its
+            attribute `differentiable` is `False`, it is given tokens only.
+        texts: Iterable of decoders, what others say: the greedy caption, the
+            human one. Give those of the estimators themselves, the same
+            objects: what is scored is then left out of its own rivals.
+        image: String, the key in the batch of the images, `(B, P, D)`, or of
+            their embeddings, `(B, D)`, unit vectors, too. Defaults to the
+            retriever's `image_key` if it has one, else to `"image"`.
+        neighbors: String, the key in the batch of M more images for each,
+            `(B, M, P, D)`, or of their embeddings, `(B, M, D)`, which are
+            rivals of all; or `None`.
+        same: String, the key in the batch of integers `(B,)` by which rows
+            that show the same image are known; or `None` where all differ.
+        neighbor_same: String, the key in the batch of integers `(B, M)`,
+            numbers of the neighbors as in `same`, by which an image of the
+            batch that is another's neighbor is not its own rival; or `None`
+            where no neighbor is of the batch.
+        temperature: Float or `keras.Variable`. Defaults to `0.01`.
+        directions: Tuple of `"image"` and `"text"`, what rivals are looked
+            for among. Defaults to both.
+        combine: `"mean"` or `"sum"`, of both directions. Defaults to
+            `"mean"`.
+        decoupled: Boolean, whether the pair itself is left out of the sum of
+            exponentials. Otherwise no reward is above 0. Defaults to `True`.
+        siblings: Boolean, whether other texts of the same image are rivals.
+            Defaults to `True`.
+        learning: Boolean, whether the retriever is itself being trained on
+            this reward. If not it runs in inference mode, and its images are
+            constants; set its `trainable` to `False`, too. Defaults to
+            `False`.
+        name: String. Defaults to `"bidirectional_contrastive"`.
+        credit: `"batch"` or `"own"`, what `ScoreFunction` weighs the words of
+            a caption with. `"batch"`: its reward plus what it adds to the
+            rewards of the others as a rival of theirs, an unbiased estimate
+            for sampled words. `"own"`: its reward alone, as in equation 3 of
+            the paper, for words that are searched or given. `Pathwise` does
+            not read it. Defaults to `"batch"`.
+
+    Example:
+
+    >>> retriever = tfcap.models.RetrievalListener(50, units=8)
+    >>> beam = tfcap.decoding.BeamSearch(width=5, max_length=16)
+    >>> human = tfcap.decoding.GroundTruth()
+    >>> reward = tfcap.rewards.BidirectionalContrastive(
+    ...     retriever,
+    ...     texts=(beam, tfcap.decoding.Greedy(), human),
+    ...     credit="own",
+    ... )
+    >>> objective = tfcap.objectives.ScoreFunction(
+    ...     reward, beam, name="policy"
+    ... ) + tfcap.objectives.ScoreFunction(reward, human, name="human")
+
+    Reference:
+
+    - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
+      Captions in CLIP Guided Reinforcement Learning, 2024, section 3.4. The
+      paper sums both directions, the released code takes their mean. There,
+      a neighbor that is an image of the batch is that image's own rival. The
+      paper's rivals are sets. Here, as in the code, all that is there counts:
+      a greedy caption that reads like the one scored is its rival, and n equal
+      rivals lower a direction by up to `temperature * log(n)` more than one.
+    """
+
+    def __init__(
+        self,
+        retriever,
+        texts=(),
+        image=None,
+        neighbors=None,
+        same=None,
+        neighbor_same=None,
+        temperature=0.01,
+        directions=DIRECTIONS,
+        combine="mean",
+        decoupled=True,
+        siblings=True,
+        learning=False,
+        name="bidirectional_contrastive",
+        credit="batch",
+    ):
+        check_credit(credit)
+        check_embedder(retriever, "retriever")
+        check_contrastive(temperature, directions, combine)
+        if neighbor_same is not None and None in (neighbors, same):
+            raise ValueError(
+                "`neighbor_same` must come with `neighbors` and `same`. "
+                f"Received: neighbors={neighbors!r}, same={same!r}."
+            )
+        self.retriever = retriever
+        self.texts = self.decoders = tuple(texts)
+        self.image = image_key(retriever, image)
+        self.neighbors = neighbors
+        self.same = same
+        self.neighbor_same = neighbor_same
+        self.temperature = temperature
+        self.directions = tuple(directions)
+        self.combine = combine
+        self.decoupled = decoupled
+        self.siblings = siblings
+        self.learning = learning
+        self.name = name
+        self.credit = credit
+        self.differentiable = is_differentiable(retriever)
+        self.compares_samples = "text" in self.directions
+        self.terms = tuple(NAMES[key] for key in self.directions)
+
+    def call(self, rollout, episode):
+        read = self._read(rollout, episode)
+        terms = {
+            NAMES[key]: -ops.cast(self.temperature, contrast.dtype) * contrast
+            for key, contrast in contrasts(
+                directions=self.directions, **read
+            ).items()
+        }
+        rewards = combined(terms, self.combine)
+        if self.credit == "own" or not self.compares_samples:
+            return Scored(rewards, terms)
+        for name in ("distractors", "distractor_same", "distractor_mask"):
+            read.pop(name, None)
+
+        def credit():
+            effects = contrast_effects(**read)
+            if self.combine == "mean":
+                effects = effects / len(self.directions)
+            scale = ops.cast(self.temperature, effects.dtype)
+            return rewards - scale * effects
+
+        return Scored(rewards, terms, credit=credit)
+
+    def _read(self, rollout, episode):
+        """Embeddings and options, as arguments of `contrasts()`."""
+        check_vocabulary(self.retriever, episode, "retriever")
+        training = self.learning and episode.training
+        images = self._images(episode, self.image, training)
+        texts = embedded_texts(self.retriever, rollout, training)
+        check_one_space(images, texts, self.image)
+        return {
+            "images": images,
+            "texts": texts,
+            "temperature": self.temperature,
+            "decoupled": self.decoupled,
+            "siblings": self.siblings,
+            "mask": rollout.nonempty,
+            **self._rivals(rollout, episode, training),
+            **self._neighbors(episode, rollout, texts, training),
+        }
+
+    def _images(self, episode, key, training):
+        image, mask = image_of(episode, key, type(self).__name__)
+        if key == self.neighbors:
+            ready = len(image.shape) == 3
+            check_shape(image, "B M D" if ready else "B M P D", key)
+            image = ops.reshape(image, (-1, *ops.shape(image)[2:]))
+            if mask is not None:
+                mask = ops.reshape(mask, (-1, ops.shape(mask)[-1]))
+        images = embedded_images(self.retriever, image, training, mask)
+        return images if self.learning else ops.stop_gradient(images)
+
+    def _rivals(self, rollout, episode, training):
+        """Other captions, as arguments of `contrasts()`."""
+        rollouts = [episode.rollout(decoder) for decoder in self.texts]
+        # Estimators hand on another rollout, of the same tokens.
+        rollouts = [
+            each for each in rollouts if each.tokens is not rollout.tokens
+        ]
+        if not rollouts:
+            return {}
+        embedded = [
+            embedded_texts(self.retriever, each.stop_gradient(), training)
+            for each in rollouts
+        ]
+        masks = [each.nonempty for each in rollouts]
+        return {
+            "rivals": ops.concatenate(embedded, axis=1),
+            "rival_mask": ops.concatenate(masks, axis=1),
+        }
+
+    def _neighbors(self, episode, rollout, texts, training):
+        """Images and their numbers, as arguments of `contrasts()`."""
+        neighbors = {}
+        if self.same is not None:
+            neighbors["same"] = self._numbers(episode, self.same)
+        if self.neighbors is not None:
+            images = self._images(episode, self.neighbors, training)
+            check_one_space(images, texts, self.neighbors)
+            neighbors["distractors"] = images
+            rows = ops.any(rollout.nonempty, axis=1)[:, None]
+            image, _ = image_of(episode, self.neighbors, type(self).__name__)
+            shape = ops.shape(image)[:2]
+            rows = ops.broadcast_to(rows, shape)
+            neighbors["distractor_mask"] = ops.reshape(rows, (-1,))
+        if self.neighbor_same is not None:
+            neighbors["distractor_same"] = self._numbers(
+                episode, self.neighbor_same
+            )
+        return neighbors
+
+    def _numbers(self, episode, key):
+        numbers = numbers_of(episode, key, type(self).__name__)
+        return ops.reshape(numbers, (-1,))
+
+
+class CLIPScore(Reward):
+    """CLIPScore of what is said, under any retriever.
+
+    ```
+    reward = weight * max(cos(image, caption), 0)
+    ```
+
+    with `tfcap.metrics.clip_score()`. Nothing in it asks a caption to tell its
+    image from others.
+
+    Args:
+        retriever: As in `tfcap.rewards.BidirectionalContrastive`; runs in
+            inference mode, and its images are constants.
+        weight: Float. Defaults to `2.5`.
+        image: String, the key in the batch of the images, `(B, P, D)`, or of
+            their embeddings, `(B, D)`. Defaults to the retriever's
+            `image_key` if it has one, else to `"image"`.
+        name: String. Defaults to `"clip_score"`.
+
+    Example:
+
+    >>> retriever = tfcap.models.RetrievalListener(50, units=8)
+    >>> reward = tfcap.rewards.CLIPScore(retriever)
+    >>> greedy = tfcap.decoding.Greedy()
+    >>> objective = tfcap.objectives.ScoreFunction(
+    ...     reward,
+    ...     tfcap.decoding.Sample(),
+    ...     baseline=tfcap.objectives.DecoderBaseline(reward, greedy),
+    ... )
+
+    Reference:
+
+    - Hessel et al., CLIPScore: A Reference-free Evaluation Metric for Image
+      Captioning, EMNLP 2021, section 3
+    - Cho et al., Fine-grained Image Captioning with CLIP Reward, NAACL
+      Findings 2022, section 3.1
+    """
+
+    def __init__(self, retriever, weight=2.5, image=None, name="clip_score"):
+        check_embedder(retriever, "retriever")
+        self.retriever = retriever
+        self.weight = weight
+        self.image = image_key(retriever, image)
+        self.name = name
+        self.differentiable = is_differentiable(retriever)
+
+    def call(self, rollout, episode):
+        check_vocabulary(self.retriever, episode, "retriever")
+        image, mask = image_of(episode, self.image, "CLIPScore")
+        images = embedded_images(self.retriever, image, mask=mask)
+        images = ops.stop_gradient(images)
+        texts = embedded_texts(self.retriever, rollout)
+        check_one_space(images, texts, self.image)
+        scores = clip_score(images[:, None], texts, self.weight)
+        return ops.where(rollout.nonempty, scores, 0)
+
+
+def check_embedder(embedder, argument: str):
+    """Refuses what does not embed images and texts.
+
+    Args:
+        embedder: Object with `embed_images(image, training)`, from
+            `(B, P, D)` to `(B, D)`, and `embed_texts(words, mask, training)`,
+            from tokens `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`.
+    """
+    for method in ("embed_images", "embed_texts"):
+        if not hasattr(embedder, method):
+            raise TypeError(
+                f"`{argument}` must have the method `{method}()`. "
+                f"Received: {argument}={embedder!r}."
+            )
+
+
+def image_of(episode, key: str, reward: str):
+    """Images of a batch, and the mask of their positions, `None` for all."""
+    image = batch_entry(episode.inputs, key, f"which {reward} reads")
+    return image, episode.inputs.get(f"{key}_mask")
+
+
+def numbers_of(episode, key: str, reward: str):
+    """Integers of a batch by which images are known."""
+    found = batch_entry(episode.inputs, key, f"which {reward} reads")
+    return ops.cast(found, "int32")
+
+
+def image_key(embedder, image=None):
+    """The key of images: the one given, or the one that the embedder names."""
+    return image or getattr(embedder, "image_key", "image")
+
+
+def check_one_space(images, texts, key: str):
+    """Refuses embeddings of images that are no match for those of texts.
+
+    Args:
+        images: Float tensor of shape `(..., D)`.
+        texts: Float tensor of shape `(B, S, D)`.
+    """
+    sizes = images.shape[-1], texts.shape[-1]
+    if None not in sizes and sizes[0] != sizes[1]:
+        raise ValueError(
+            f"`inputs[{key!r}]` must be images, or embeddings of "
+            f"{texts.shape[-1]} numbers, as those of the texts. Received: "
+            f"embeddings of {images.shape[-1]}. Embed both with one retriever."
+        )
+
+
+def embedded_images(embedder, image, training: bool = False, mask=None):
+    """Embeddings `(B, D)` of images.
+
+    Args:
+        image: Float tensor of shape `(B, P, D)`, or as the embedder reads
+            images; or `(B, D)`, which holds the embeddings, computed once and
+            for all, as `embed_images()` would give them.
+        mask: Tensor of shape `(B, P)`, nonzero where there is a position, for
+            an embedder that takes it; or `None`.
+    """
+    if len(image.shape) == 2:
+        return image
+    masked = mask_for(embedder.embed_images, mask)
+    return embedder.embed_images(image, training=training, **masked)
+
+
+def embedded_texts(embedder, rollout, training=False):
+    """Embeddings `(B, S, D)` of what is said.
+
+    An embedder that says of itself that it is not `differentiable` is given
+    tokens alone, as one that reads strings with a tokenizer of its own must
+    be. All endings of a text are given to `embed_endings()`, where there is
+    that method, by which a word is read once.
+    """
+    words = (
+        rollout.listener_inputs
+        if is_differentiable(embedder)
+        else rollout.tokens
+    )
+    endings = rollout.endings
+    every = endings is not None and endings.drawn is not None
+    if every and hasattr(embedder, "embed_endings"):
+        texts = embedder.embed_endings(
+            endings.words, rollout.mask, endings.eos, training=training
+        )
+    else:
+        texts = embedder.embed_texts(words, rollout.mask, training=training)
+    return with_known_sizes(texts, rollout.mask[..., 0])
+
+
+def is_differentiable(embedder):
+    """Returns true unless an embedder says that no gradient passes it."""
+    return getattr(embedder, "differentiable", True)
+
+
+def check_credit(credit):
+    """Refuses a name of no credit that a sample is given."""
+    if credit not in CREDITS:
+        raise ValueError(
+            f"`credit` must be one of {CREDITS}. Received: credit={credit!r}."
+        )

@@ -1,19 +1,107 @@
-"""Base class of the rewards."""
+"""Rewards, their sums, and those that ask nobody else."""
 
 import itertools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from typing import NamedTuple
 
 import keras
 import numpy as np
 from keras import ops
 
 from tfcap._ops import call_on_host
+from tfcap._ops import is_end
+from tfcap._ops import masked_mean
+from tfcap._ops.arguments import checked_integer
 from tfcap._ops.sequences import with_known_sizes
-from tfcap.rewards.linear import Linear
 
-CREDITS = ("batch", "own")
 #: What a reward that abstains from a sample gives it.
 ABSTAINED = -np.inf
+#: Rewards that differ by less are equal but for float error.
+_EQUAL = 1e-5
+
+
+class Linear:
+    """Adds, subtracts and scales rewards, and objectives.
+
+    ```
+    sum_i weight_i * part_i
+    ```
+
+    A weight is a number or a `keras.Variable`, which stands on the right,
+    `part * weight`, since Keras claims what stands right of a variable of its
+    own. A class that inherits from this one overrides `_sum()`.
+    """
+
+    def _pairs(self):
+        """Weights and parts of which this is the sum."""
+        return ((1.0, self),)
+
+    def _sum(self, pairs):
+        """The sum of pairs of weights and parts."""
+        raise NotImplementedError
+
+    def _scaled(self, weight):
+        """This times a `keras.Variable`."""
+        return self._sum([(weight, self)])
+
+    def __add__(self, other):
+        if not isinstance(other, Linear):
+            return NotImplemented
+        return self._sum([*self._pairs(), *other._pairs()])
+
+    def __radd__(self, other):
+        # `sum()` starts from 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __sub__(self, other):
+        return self + -1.0 * other
+
+    def __neg__(self):
+        return -1.0 * self
+
+    def __mul__(self, weight):
+        if isinstance(weight, Linear):
+            return NotImplemented
+        if isinstance(weight, keras.Variable):
+            return self._scaled(weight)
+        if any(isinstance(own, keras.Variable) for own, _ in self._pairs()):
+            return self._sum([(weight, self)])
+        return self._sum([(own * weight, part) for own, part in self._pairs()])
+
+    __rmul__ = __mul__
+
+
+class Scored(NamedTuple):
+    """Values of a rollout, as a reward gives them.
+
+    Attributes:
+        values: Float tensor of shape `(B, S)`, or `(B, S, T)` where credit is
+            given to every word: what is learned from.
+        terms: Dict of such tensors by the names of `Reward.terms`, of which
+            mean and standard deviation are logged. Defaults to none.
+        logged: The reward to log, where it is scaled to be learned from.
+            Defaults to `values`.
+        credit: Function without arguments that returns what `ScoreFunction`
+            weighs the words of each sample with, where samples are compared:
+            the score function of the expected mean reward weighs them with
+            the rewards of *all* samples, of which those that do not depend on
+            the sample may be left out,
+
+            ```
+            credit[b, s] = reward[b, s] + sum over other samples (c, k) of
+                           reward[c, k] - reward[c, k] without the sample (b, s)
+            ```
+
+            Its own reward alone would be a biased estimate. Defaults to
+            `values`, which is right for a reward that compares no samples.
+    """
+
+    values: Any
+    terms: dict | None = None
+    logged: Any = None
+    credit: Callable | None = None
 
 
 class Reward(Linear):
@@ -28,7 +116,7 @@ class Reward(Linear):
     reward = CIDErD(document_frequencies) + 0.5 * BLEU(4)
     ```
 
-    which makes a `tfcap.rewards.WeightedSum`. A weight may be a
+    which makes a `WeightedSum`. A weight may be a
     `keras.Variable`, which a callback can change during training; it then
     stands on the right, `BLEU(4) * weight`, since Keras claims what stands
     right of a variable of its own. No checkpoint holds such a variable: in a
@@ -38,11 +126,11 @@ class Reward(Linear):
     Attributes:
         differentiable: Boolean.
         name: String.
-        terms: Tuple of strings, names of the parts of which `measure()` tells
-            beside the reward itself.
+        terms: Tuple of strings, names of the parts that are logged beside the
+            reward itself.
         compares_samples: Boolean, whether what one sample gets depends on the
-            others that are scored beside it. `credited()` tells what a
-            sample is worth to all of them.
+            others that are scored beside it. The `credit` of `Scored` is
+            what it is worth to all of them.
         reads_log_probs: Boolean, whether it asks how likely the words are to
             the speaker. Such rewards are not for `MonteCarlo`.
         decoders: Tuple of the other decoders whose words it asks an episode
@@ -66,7 +154,7 @@ class Reward(Linear):
     judges = True
 
     def call(self, rollout, episode):
-        """Scores a rollout.
+        """Scores a rollout: what a reward overrides.
 
         Args:
             rollout: `tfcap.decoding.Rollout`.
@@ -75,67 +163,33 @@ class Reward(Linear):
 
         Returns:
             Float tensor of shape `(B, S)`, or `(B, S, T)` where credit is
-            given to every word.
+            given to every word; or a `Scored`, where there is more to say.
         """
         raise NotImplementedError
 
-    def measure(self, rollout, episode):
-        """Scores a rollout, and tells what to log of it.
+    def scored(self, rollout, episode):
+        """Scores a rollout: what estimators call.
 
         Args:
             rollout: `tfcap.decoding.Rollout`.
             episode: `tfcap.objectives.Episode`.
 
         Returns:
-            What `call()` returns, and a dict with a tensor of such a shape
-            for each of `terms`, of which mean and standard deviation are
-            logged.
+            `Scored`, of which nothing is `None`.
         """
-        return self(rollout, episode), {}
-
-    def measured(self, rollout, episode):
-        """Scores a rollout as an estimator needs it that compares samples.
-
-        Args:
-            rollout: `tfcap.decoding.Rollout`.
-            episode: `tfcap.objectives.Episode`.
-
-        Returns:
-            What `call()` returns; the reward to log, which is another where
-            one is scaled to be learned from; and the dict of `measure()`.
-        """
-        rewards, terms = self.measure(rollout, episode)
-        return rewards, rewards, terms
-
-    def credited(self, rollout, episode):
-        """Scores a rollout as `ScoreFunction` needs it.
-
-        Where a reward compares samples, the score function of the expected
-        mean reward weighs the words of a sample with the rewards of *all*
-        samples, of which those that do not depend on it may be left out:
-
-        ```
-        credit[b, s] = reward[b, s] + sum over other samples (c, k) of
-                       reward[c, k] - reward[c, k] without the sample (b, s)
-        ```
-
-        Its own reward alone is a biased estimate. This method returns it,
-        which is right for a reward that does not compare samples; override
-        it where one does.
-
-        Args:
-            rollout: `tfcap.decoding.Rollout`.
-            episode: `tfcap.objectives.Episode`.
-
-        Returns:
-            Float tensor of the shape of the rewards, the credit of every
-            sample; and what `measured()` returns after the rewards.
-        """
-        return self.measured(rollout, episode)
+        found = self.call(rollout, episode)
+        if not isinstance(found, Scored):
+            found = Scored(found)
+        values = with_known_sizes(found.values, rollout.mask)
+        return Scored(
+            values,
+            found.terms or {},
+            values if found.logged is None else found.logged,
+            found.credit or (lambda: values),
+        )
 
     def __call__(self, rollout, episode):
-        values = self.call(rollout, episode)
-        return with_known_sizes(values, rollout.mask)
+        return self.scored(rollout, episode).values
 
     def __add__(self, other):
         if callable(other) and not isinstance(other, Reward):
@@ -211,36 +265,31 @@ class WeightedSum(Reward):
         return self.weighted
 
     def call(self, rollout, episode):
-        return self.measure(rollout, episode)[0]
+        parts = self._scored(rollout, episode)
+        logged = [part.logged for part in parts]
+        return Scored(
+            self._total([part.values for part in parts]),
+            dict(zip(self.terms, logged)),
+            self._total(logged),
+            (lambda: self._total([part.credit() for part in parts]))
+            if self.compares_samples
+            else None,
+        )
 
-    def measure(self, rollout, episode):
-        rewards, _, terms = self.measured(rollout, episode)
-        return rewards, terms
-
-    def measured(self, rollout, episode):
-        return self._sums(self._asked("measured", rollout, episode))
-
-    def credited(self, rollout, episode):
-        return self._sums(self._asked("credited", rollout, episode))
-
-    def _asked(self, method, rollout, episode):
-        """Calls a method of all terms; those that wait do so together."""
+    def _scored(self, rollout, episode):
+        """Scores by all terms; those that wait do so together."""
         waiting = {id(r): r for r in self._rewards if getattr(r, "waits", 0)}
         known = {}
         if len(waiting) > 1:
             values = _together(waiting.values(), rollout, episode)
-            known = {key: (x, x, {}) for key, x in zip(waiting, values)}
-        for reward in self._rewards:
-            if id(reward) in known:
-                yield known[id(reward)]
-            else:
-                yield getattr(reward, method)(rollout, episode)
-
-    def _sums(self, parts):
-        """Sums of what is learned from and of what is logged; the latter."""
-        learned, values, _ = zip(*parts)
-        terms = dict(zip(self.terms, values))
-        return self._total(learned), self._total(values), terms
+            known = {
+                key: Scored(x, {}, x, lambda x=x: x)
+                for key, x in zip(waiting, values)
+            }
+        return [
+            known.get(id(reward)) or reward.scored(rollout, episode)
+            for reward in self._rewards
+        ]
 
     def _total(self, values):
         # Credit for every word of one term beside one number of another.
@@ -285,17 +334,12 @@ def _together(rewards, rollout, episode):
 
 
 def _check(weight, reward):
-    if not isinstance(reward, Reward):
+    numbers = keras.Variable | int | float | np.number
+    if not isinstance(reward, Reward) or not isinstance(weight, numbers):
         raise TypeError(
             "`weighted` must hold pairs (weight, reward) of a number or a "
             "`keras.Variable` and a `tfcap.rewards.Reward`. Received: "
             f"({weight!r}, {reward!r})."
-        )
-    if not isinstance(weight, keras.Variable | int | float | np.number):
-        raise TypeError(
-            "`weighted` must hold weights that are numbers or "
-            f"`keras.Variable`s. Received: weight={weight!r} for "
-            f"{reward.name!r}."
         )
 
 
@@ -310,9 +354,173 @@ def _distinct(names):
     return tuple(distinct)
 
 
-def check_credit(credit):
-    """Refuses a name of no credit that a sample is given."""
-    if credit not in CREDITS:
+class Standardized(Reward):
+    """A reward less the mean of its row's samples, in standard deviations.
+
+    Decoupled normalisation: of several rewards, each is brought to one scale
+    before they are added, so that none drowns in the spread of another, and
+    combinations of rewards that differ keep different advantages:
+
+    ```
+    reward = Standardized(CIDErD(frequencies)) + 0.5 * Standardized(BLEU(4))
+    term = ScoreFunction(reward, samples, standardize="batch")
+    ```
+
+    is GDPO, an advantage that needs no baseline. Rows whose samples have equal
+    rewards get 0. What is logged is the reward as it was.
+
+    Args:
+        reward: `tfcap.rewards.Reward` of one number a sequence.
+
+    Example:
+
+    >>> reward = tfcap.rewards.Standardized(tfcap.rewards.BLEU(4))
+    >>> reward.name, (reward + reward).terms
+    ('bleu_4', ('bleu_4', 'bleu_4_2'))
+
+    Reference:
+
+    - Liu et al., GDPO: Group reward-Decoupled Normalization Policy
+      Optimization for Multi-reward RL Optimization, 2026
+    """
+
+    compares_samples = True
+
+    def __init__(self, reward: Reward):
+        if not isinstance(reward, Reward):
+            raise TypeError(
+                "`reward` must be a `tfcap.rewards.Reward`. Received: "
+                f"reward={reward!r}. Make one of a function of strings with "
+                "`tfcap.rewards.TextReward(function)`."
+            )
+        self.reward = reward
+        self.name = reward.name
+        self.terms = reward.terms
+        self.decoders = reward.decoders
+        self.abstains = reward.abstains
+        self.judges = reward.judges
+        self.reads_log_probs = reward.reads_log_probs
+
+    def call(self, rollout, episode):
+        own = self.reward.scored(rollout, episode)
+        rewards = own.credit()
+        if len(rewards.shape) != 2:
+            raise ValueError(
+                "`reward` must give one number a sequence for Standardized. "
+                f"Received: rewards of shape {tuple(rewards.shape)}."
+            )
+        if rewards.shape[1] is not None and rewards.shape[1] < 2:
+            raise ValueError(
+                "Standardized needs at least 2 samples of each row. Received: "
+                f"rewards of shape {tuple(rewards.shape)}. Set `num_samples` "
+                "of the decoder."
+            )
+        present = rollout.nonempty
+        if self.abstains:
+            judged = rewards != ABSTAINED
+            present = ops.logical_and(present, judged)
+            rewards = ops.where(judged, rewards, 0)
+        mean = ops.expand_dims(masked_mean(rewards, present, axis=1), 1)
+        above = rewards - mean
+        squares = masked_mean(ops.square(above), present, axis=1)
+        std = ops.sqrt(ops.expand_dims(squares, 1))
+        scaled = ops.where(std > _EQUAL, above / ops.maximum(std, _EQUAL), 0)
+        scaled = ops.where(present, scaled, 0)
+        if self.abstains:
+            scaled = ops.where(judged, scaled, ABSTAINED)
+        return Scored(scaled, own.terms, own.logged)
+
+
+class ConstantReward(Reward):
+    """Rewards everything alike.
+
+    The score-function estimator of a constant reward on ground truth is
+    teacher forcing.
+
+    Args:
+        value: Float. Defaults to `1.0`.
+
+    Example:
+
+    >>> ones = np.ones((2, 1, 3))
+    >>> rollout = tfcap.decoding.Rollout(tokens=ones, mask=ones)
+    >>> print(tfcap.rewards.ConstantReward(2.0)(rollout, None).numpy())
+    [[2.]
+     [2.]]
+    """
+
+    name = "constant"
+
+    def __init__(self, value=1.0):
+        self.value = value
+
+    def call(self, rollout, episode):
+        return ops.ones_like(rollout.mask[..., 0]) * self.value
+
+
+class LengthPenalty(Reward):
+    """0 for captions that are short enough, falling to -1 for unfinished ones.
+
+    ```
+    reward = 0                                  # length <= T - buffer
+    reward = (T - buffer - length) / buffer     # longer
+    reward = -1                                 # no end token
+    ```
+
+    with the end token counted in the length.
+
+    Args:
+        buffer: Integer, words before the greatest length over which the
+            reward falls.
+        max_length: Integer `T`, that of the decoder.
+        name: String. Defaults to `"overlong"`.
+
+    Example:
+
+    >>> reward = tfcap.rewards.BLEU(4) + tfcap.rewards.LengthPenalty(4, 16)
+    >>> reward.terms
+    ('bleu_4', 'overlong')
+
+    Reference:
+
+    - Yu et al., DAPO, 2025, equation 13, "soft overlong punishment"
+    """
+
+    judges = False
+
+    def __init__(self, buffer: int, max_length: int, name: str = "overlong"):
+        self.max_length = checked_integer(max_length, "max_length")
+        wanted = "an integer from 1 to `max_length`"
+        self.buffer = checked_integer(buffer, "buffer", wanted)
+        if self.buffer > self.max_length:
+            raise ValueError(
+                f"`buffer` must be {wanted}. Received: buffer={buffer} with "
+                f"max_length={max_length}."
+            )
+        self.name = name
+
+    def call(self, rollout: Any, episode: Any) -> Any:
+        length = ops.sum(ops.cast(rollout.mask, "float32"), axis=-1)
+        short = self.max_length - self.buffer
+        falling = ops.minimum((short - length) / self.buffer, 0.0)
+        ends = is_end(rollout.tokens, episode.speaker.eos) & (rollout.mask > 0)
+        empty = ops.logical_not(rollout.nonempty)
+        ended = ops.logical_or(ops.any(ends, axis=-1), empty)
+        return ops.where(ended, ops.maximum(falling, -1.0), -1.0)
+
+
+def check_vocabulary(network, episode, argument: str):
+    """Refuses a network that reads the words of another vocabulary.
+
+    Raises:
+        ValueError: If the sizes differ.
+    """
+    known = getattr(network, "vocabulary_size", None)
+    size = getattr(episode.speaker, "vocabulary_size", None)
+    if None not in (known, size) and known != size:
         raise ValueError(
-            f"`credit` must be one of {CREDITS}. Received: credit={credit!r}."
+            f"`{argument}` must read the speaker's vocabulary. Received: "
+            f"{argument}.vocabulary_size={known} for a speaker with "
+            f"vocabulary_size={size}. Train both on one "
+            "`tfcap.text.Vocabulary`."
         )

@@ -85,7 +85,7 @@ def caption_tokenize(text: str) -> list[str]:
         raise TypeError(
             "`text` must be a string. Received: "
             f"text={text!r} of type {type(text).__name__}. Pass many captions "
-            "to `tfcap.text.caption_tokenize_batch()`."
+            "to `caption_tokenize_batch()`."
         )
     words = _plain_words(text) if _PLAIN(text) else None
     return _ruled_words(text) if words is None else words
@@ -105,7 +105,8 @@ def caption_tokenize_batch(texts: Iterable[str]) -> list:
 
     Example:
 
-    >>> tfcap.text.caption_tokenize_batch(["Two dogs.", "It isn't a cat!"])
+    >>> from tfcap.text.caption_tokenization import caption_tokenize_batch
+    >>> caption_tokenize_batch(["Two dogs.", "It isn't a cat!"])
     [['two', 'dogs'], ['it', 'is', "n't", 'a', 'cat']]
     """
     if isinstance(texts, str) or not isinstance(texts, Iterable):

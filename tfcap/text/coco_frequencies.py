@@ -38,8 +38,9 @@ def coco_document_frequencies(
 
     Example:
 
+    >>> from tfcap.text.coco_frequencies import coco_document_frequencies
     >>> try:
-    ...     tfcap.text.coco_document_frequencies("test2014")
+    ...     coco_document_frequencies("test2014")
     ... except ValueError as error:
     ...     print(error)
     `split` must be one of ('train2014', 'val2014'). Received: 'test2014'.

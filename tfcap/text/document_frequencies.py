@@ -11,19 +11,16 @@ from tfcap._io import load_arrays
 from tfcap._io import save_arrays
 from tfcap.text.ngram_counting import as_documents
 from tfcap.text.ngram_counting import count_documents
-from tfcap.text.ngram_counting import frequent_ids
 from tfcap.text.ngram_counting import words_of
 from tfcap.text.ngrams import MAX_PACKED_ID
 from tfcap.text.ngrams import check_order
 from tfcap.text.ngrams import pack_ngrams
-from tfcap.text.self_critical import read_self_critical
 from tfcap.text.tokenizers import as_vocabulary
 from tfcap.text.vocabulary import Vocabulary
 
 _FORMAT = "tfcap-document-frequencies"
 _FIELDS = ("keys", "counts", "num_documents", "max_order", "count_eos")
 _ABOUT = ("fingerprint", "vocabulary_size", "eos")
-_OPTIONAL = ("ids", "words")
 
 
 class DocumentFrequencies:
@@ -39,10 +36,9 @@ class DocumentFrequencies:
     each. One of a single document weighs as much as one never seen, since
     `log(1) = 0`: it is left out, which changes no weight and saves memory.
 
-    A key has room for four words of 65,534. Of a larger vocabulary, the ids
-    that several documents hold are numbered anew (`ids`); of strings, and of
-    tokenizers whose ids are pieces of words, words are counted (`words`), as
-    an evaluation splits them.
+    A key has room for four words of 65,534. Of strings, and of tokenizers whose
+    ids are pieces of words, words are counted (`words`), as an evaluation
+    splits them.
 
     Args:
         keys: Integer array of shape `(n,)`, packed n-grams, distinct.
@@ -57,8 +53,6 @@ class DocumentFrequencies:
             captions that are trained for CIDEr-D end badly.
 
     Attributes:
-        ids: Integer array, ascending: id `ids[i]` has the code i in keys; or
-            `None`, where ids are codes.
         words: Tuple of the words that were counted in strings, with the ids of
             `tfcap.text.Vocabulary(words)`; or `None`, where ids were.
         fingerprint: String, a digest of the vocabulary.
@@ -67,7 +61,7 @@ class DocumentFrequencies:
 
     Raises:
         ValueError: If there are fewer than two documents: all weights would
-            be 0, or more than 65,534 ids are to be told apart.
+            be 0, or the vocabulary has more than 65,534 ids.
 
     Example:
 
@@ -98,7 +92,6 @@ class DocumentFrequencies:
         vocabulary,
         max_order: int = 4,
         count_eos: bool = True,
-        ids: NDArray | None = None,
     ):
         check_order(max_order, 4)
         if num_documents < 2:
@@ -109,15 +102,13 @@ class DocumentFrequencies:
                 "whole training corpus."
             )
         vocabulary = as_vocabulary(vocabulary)
-        size = vocabulary.size if ids is None else len(ids)
-        if size > MAX_PACKED_ID:
+        if vocabulary.size > MAX_PACKED_ID:
             raise ValueError(
-                f"`references` must hold at most {MAX_PACKED_ID} ids in "
-                "`min_count` documents, because four of them are packed into "
-                f"64 bits. Received: {size} ids. Keep fewer of them (a larger "
-                "`min_count`)."
+                f"`vocabulary` must have at most {MAX_PACKED_ID} ids, because "
+                "four of them are packed into 64 bits. Received: "
+                f"{vocabulary.size} ids. Keep fewer words, or count captions "
+                "that are strings, without a vocabulary."
             )
-        self.ids = None if ids is None else np.asarray(ids, np.int64)
         self.words = None
         self.keys, self.counts = _sorted(keys, counts, num_documents)
         self.num_documents = int(num_documents)
@@ -135,7 +126,6 @@ class DocumentFrequencies:
         max_order: int = 4,
         count_eos: bool = True,
         min_count: int = 2,
-        progress: bool = False,
     ) -> "DocumentFrequencies":
         """Counts the n-grams of a corpus.
 
@@ -155,33 +145,26 @@ class DocumentFrequencies:
                 caption. Defaults to `True`.
             min_count: Integer, fewest documents of an n-gram that is kept.
                 Defaults to `2`, which loses nothing; `1` keeps all.
-            progress: Boolean, whether to report on the standard error how far
-                the count is.
 
         Returns:
             A `DocumentFrequencies`.
         """
         check_order(min_count, name="min_count")
         references = as_documents(references)
-        ids, words = None, None
+        words = None
         if vocabulary is not None:
             vocabulary = as_vocabulary(vocabulary)
         if not getattr(vocabulary, "is_words", vocabulary is not None):
             references, held = words_of(references, vocabulary)
             vocabulary = Vocabulary.from_counts(held, min_count)
             words = vocabulary.words
-        elif vocabulary.size > MAX_PACKED_ID:
-            ids = frequent_ids(references, vocabulary, count_eos, min_count)
-        table = cls(
-            [], [], len(references), vocabulary, max_order, count_eos, ids
-        )
+        table = cls([], [], len(references), vocabulary, max_order, count_eos)
         table.words = words
         keys, counts = count_documents(
             references,
             vocabulary,
             max_order,
             count_eos,
-            progress,
             lambda x: table._codes(x, vocabulary.unk),
         )
         kept = counts >= min_count
@@ -190,58 +173,19 @@ class DocumentFrequencies:
         )
         return table
 
-    @classmethod
-    def from_self_critical(
-        cls, source: dict, words: dict, vocabulary, min_count=2
-    ) -> "DocumentFrequencies":
-        """Reads a table in the format of self-critical.pytorch.
-
-        Args:
-            source: Dict with `"document_frequency"`, a dict from ids joined by
-                spaces (0 for the end token) to counts, and `"ref_len"`, the
-                number of documents; or the path of a JSON file that holds it,
-                gzipped or not. Pickles are not read: convert
-                them to JSON.
-            words: Dict from those ids, integers or strings, to words
-                (`ix_to_word`).
-            vocabulary: `tfcap.text.Vocabulary` that has the words. One word
-                at most may be missing from it, and becomes the unknown word.
-            min_count: As in `from_references()`.
-
-        Returns:
-            A `DocumentFrequencies` over the ids of `vocabulary`.
-        """
-        keys, counts, num_documents = read_self_critical(
-            source, words, vocabulary
-        )
-        kept = counts >= min_count
-        return cls(keys[kept], counts[kept], num_documents, vocabulary)
-
     def pack(self, ids: NDArray, lengths: NDArray, max_order: int = 4):
         """Packs n-grams of ids as those of the table are.
 
-        See `tfcap.text.ngrams.pack_ngrams()`; ids of any size.
+        See `tfcap.text.ngrams.pack_ngrams()`.
         """
         return pack_ngrams(self._codes(ids), lengths, max_order)
 
-    def codes(self) -> NDArray | None:
-        """Code of every id, int32 of shape `(V,)`; `None` if they are equal.
-
-        That of an id that no key has is 65,534.
-        """
-        if self.ids is None:
-            return None
-        codes = np.full(self.vocabulary_size, MAX_PACKED_ID, np.int32)
-        codes[self.ids] = np.arange(len(self.ids))
-        return codes
-
     def _codes(self, ids, unknown=None):
-        """Codes of ids; those of words that strings lack are `unknown`."""
-        if self.words is not None:
-            known = (ids < self.vocabulary_size) & (ids != unknown)
-            return np.where(known, ids, MAX_PACKED_ID)
-        codes = self.codes()
-        return ids if codes is None else codes[ids]
+        """Codes of ids, of which unknown words share the largest."""
+        if self.words is None:
+            return ids
+        known = (ids < self.vocabulary_size) & (ids != unknown)
+        return np.where(known, ids, MAX_PACKED_ID)
 
     def lookup(self, keys: NDArray) -> NDArray:
         """Documents that hold each of some n-grams; 0 for one not kept.
@@ -289,7 +233,8 @@ class DocumentFrequencies:
 
         A table of words of strings is for any vocabulary.
         """
-        vocabulary = as_vocabulary(vocabulary)
+        if not hasattr(vocabulary, "words"):
+            vocabulary = as_vocabulary(vocabulary)
         if self.words is None and fingerprint(vocabulary) != self.fingerprint:
             raise ValueError(
                 "`vocabulary` must be the one that the document frequencies "
@@ -299,11 +244,36 @@ class DocumentFrequencies:
                 "vocabulary that was saved with them, or count again."
             )
 
+    def check_speaker(self, size: int, eos: int, vocabulary=None):
+        """Raises a ValueError unless ids of the table are those of a speaker.
+
+        Args:
+            size: Integer, number of ids of the speaker.
+            eos: Integer, its end token.
+            vocabulary: Its vocabulary, if that is known.
+        """
+        if (size, eos) != (self.vocabulary_size, self.eos):
+            raise ValueError(
+                "`document_frequencies` must be those of the speaker's "
+                f"vocabulary. Received: counts over {self.vocabulary_size} "
+                f"ids with end token {self.eos}, and a speaker of {size} ids "
+                f"with end token {eos}. Count the references with the "
+                "vocabulary that the speaker was built for."
+            )
+        # One that only decodes tells nothing to compare, and a speaker may
+        # have more ids than its tokenizer, or an end of its own.
+        if (
+            all(hasattr(vocabulary, x) for x in ("size", "unk", "words"))
+            and vocabulary.size == size
+            and np.ravel(vocabulary.eos)[0] == eos
+        ):
+            self.check_vocabulary(vocabulary)
+
     def save(self, path):
         """Writes the table to a `.npz` file that holds no pickle."""
         fields = {name: getattr(self, name) for name in _FIELDS + _ABOUT}
-        optional = {name: getattr(self, name) for name in _OPTIONAL}
-        fields |= {k: np.array(v) for k, v in optional.items() if v is not None}
+        if self.words is not None:
+            fields["words"] = np.array(self.words)
         save_arrays(path, {"format": _FORMAT, **fields}, compressed=True)
 
     @classmethod
@@ -326,7 +296,7 @@ class DocumentFrequencies:
             vocabulary = Vocabulary(np.ravel(words).tolist())
         vocabulary = as_vocabulary(vocabulary)
         options = {k: fields[k] for k in _FIELDS}
-        table = cls(vocabulary=vocabulary, ids=fields.get("ids"), **options)
+        table = cls(vocabulary=vocabulary, **options)
         vars(table).update((name, fields[name]) for name in _ABOUT)
         table.words = None if words is None else vocabulary.words
         table.check_vocabulary(vocabulary)

@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +29,10 @@ from tfcap.text.scores.java import spice
 from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.mixtures import bcmr
 from tfcap.text.scores.mixtures import spider
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_lengths
-from tfcap.text.scores.spice_spacy import spice_spacy_categories
+from tfcap.text.scores.spice_spacy import spice_spacy
 
 #: What a name computes first, in this order.
 _PARTS = {
@@ -77,7 +77,7 @@ def evaluate_captions(
     metrics: list = DEFAULT_METRICS,
     tokenize: Callable | None = None,
     progress: Callable | None = None,
-    objects: ObjectSynonyms | None = None,
+    objects: Any = None,
     annotated: Sequence[Iterable[str]] | None = None,
     num_workers: int = 0,
 ) -> CaptionReport:
@@ -103,9 +103,11 @@ def evaluate_captions(
             optional. Defaults to `caption_tokenize_batch()`.
         progress: Function of the name of what is at work, the number of
             captions done and their number, optional.
-        objects: `tfcap.text.ObjectSynonyms` for `"chair"`, optional.
-        annotated: List, as long, of the objects of each image, optional, see
-            `chair()`.
+        objects: For `"chair"`, optional: path of a file with a line for each
+            object, all its names with commas between, or a list of lists of
+            these.
+        annotated: List, as long, of the objects of each image, optional, such
+            as `tfcap.data.load_instances()` gives.
         num_workers: Integer, processes for METEOR, see `meteor()`. Defaults
             to `0`.
 
@@ -155,7 +157,8 @@ def evaluate_captions(
             _chair, objects=objects, annotated=annotated
         ),
         "spice_spacy": functools.partial(
-            spice_spacy_categories,
+            spice_spacy,
+            categories=True,
             progress=functools.partial(progress, "spice_spacy"),
         ),
     }
@@ -187,7 +190,7 @@ def _chair(candidates, references, objects, annotated):
         raise MissingScoreError(
             TITLES["chair"],
             "no list of objects and their synonyms is given",
-            "Pass objects=ObjectSynonyms.load(path) (--objects FILE); the "
+            "Pass objects=path (--objects FILE); the "
             "published list is data/synonyms.txt of "
             "https://github.com/LisaAnne/Hallucination (BSD 2-Clause).",
         )

@@ -8,7 +8,6 @@ hashed and no n-gram becomes a Python object.
 
 import collections
 import itertools
-import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,7 +16,6 @@ from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.ngrams import MAX_PACKED_ID
 from tfcap.text.ngrams import WORD_BITS
 from tfcap.text.ngrams import check_order
-from tfcap.text.ngrams import distinct_pairs
 from tfcap.text.ngrams import pack_ngrams
 from tfcap.text.ngrams import row_of_word
 
@@ -26,27 +24,18 @@ _CHUNK = 8192
 
 
 def as_documents(references):
-    """Returns references as a sequence.
-
-    Raises:
-        TypeError: If the documents are not what iterating over them gives.
-    """
-    cure = None
+    """Returns references as a sequence, those of a dict without its keys."""
     if isinstance(references, Mapping):
-        cure = "`references.values()`, or the captions of a batch by their key"
-    elif hasattr(references, "as_numpy_iterator"):
-        cure = (
-            "`(row for batch in references.as_numpy_iterator() for row in "
-            'batch["caption"])`'
-        )
-    if cure:
-        raise TypeError(
-            "`references` must be an iterable of documents, each the captions "
-            f"of an image. Received: a {type(references).__name__}. Pass "
-            f"{cure}."
-        )
+        references = references.values()
     if isinstance(references, np.ndarray) and references.dtype != object:
         return references
+    references = list(references)
+    if references and isinstance(references[0], Mapping):
+        raise TypeError(
+            "`references` must be an iterable of documents, each the captions "
+            f"of an image. Received: dicts of {', '.join(references[0])}. Take "
+            "the captions out of the batches."
+        )
     # Ragged tensors have no length, nor have their rows.
     return [
         row.to_list() if hasattr(row, "to_list") else row for row in references
@@ -54,7 +43,7 @@ def as_documents(references):
 
 
 def count_documents(
-    references, vocabulary, max_order: int, count_eos: bool, progress, codes
+    references, vocabulary, max_order: int, count_eos: bool, codes
 ):
     """Counts the documents that hold each n-gram.
 
@@ -74,27 +63,7 @@ def count_documents(
         documents = references[start : start + _CHUNK]
         ids, lengths, sizes = _rows(documents, vocabulary, count_eos, start)
         found.append(_count(codes(ids), lengths, sizes, max_order))
-        done = start + len(documents)
-        _tell(progress, f"{done:,} of {len(references):,} documents")
-    _tell(progress and found, "done\n")
     return _merge(found)
-
-
-def frequent_ids(references, vocabulary, count_eos: bool, min_count: int):
-    """Ids of the words that some documents hold, ascending.
-
-    See `count_documents()`; `min_count` is the least number of documents.
-    """
-    counts = np.zeros(vocabulary.size, np.int64)
-    for start in range(0, len(references), _CHUNK):
-        documents = references[start : start + _CHUNK]
-        ids, lengths, sizes = _rows(documents, vocabulary, count_eos, start)
-        owners = np.repeat(np.arange(len(sizes)), sizes)
-        held, _ = distinct_pairs(
-            ids.astype(np.int64), owners[row_of_word(lengths)]
-        )
-        counts += np.bincount(held, minlength=len(counts))
-    return np.flatnonzero(counts >= min_count)
 
 
 def words_of(references, vocabulary):
@@ -267,9 +236,3 @@ def _run_starts(keys):
     changes = np.ones(len(keys), bool)
     changes[1:] = keys[1:] != keys[:-1]
     return np.flatnonzero(changes)
-
-
-def _tell(progress, message):
-    if progress:
-        sys.stderr.write(f"\r\033[Kdocument frequencies: {message}")
-        sys.stderr.flush()

@@ -65,8 +65,9 @@ class NgramLanguageModel:
 
     Example:
 
+    >>> from tfcap.text.ngram_language_model import NgramLanguageModel
     >>> corpus = [c.split() for c in ("a dog runs", "a cat runs", "a dog sits")]
-    >>> model = tfcap.text.NgramLanguageModel(corpus, order=2, min_count=1)
+    >>> model = NgramLanguageModel(corpus, order=2, min_count=1)
     >>> scores = model.log_prob([["a", "dog", "runs"], ["runs", "a", "a"]])
     >>> scores.each.round(2)
     array([-0.76, -2.51])

@@ -130,8 +130,9 @@ def differences_table(
 
     Example:
 
+    >>> from tfcap.text.score_differences import ScoreDifference
     >>> from tfcap.text.score_differences import differences_table
-    >>> some = {"cider_d": tfcap.text.ScoreDifference(0.02, -0.01, 0.05)}
+    >>> some = {"cider_d": ScoreDifference(0.02, -0.01, 0.05)}
     >>> print(differences_table(some))
               difference     95 % interval
     CIDEr-D      +0.0200   -0.0100  +0.0500

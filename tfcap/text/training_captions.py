@@ -66,7 +66,7 @@ class TrainingCaptions:
             captions: List of tokenized captions.
 
         Returns:
-            Dict of `Scores`: `"novelty"`, see `tfcap.text.novelty()`;
+            Dict of `Scores`: `"novelty"`, see `novelty()`;
             `"novel_bigrams"` and `"novel_trigrams"`, the share of n-grams of
             words, counted as often as they occur, that no training caption
             has, `each` 0 for a caption without an n-gram; and

@@ -66,6 +66,7 @@ class Vocabulary:
     def __init__(self, words):
         self.words = tuple(words)
         self.tokens = SPECIAL + self.words
+        self.size = len(self.tokens)
         for word in self.words:
             if not isinstance(word, str) or not word or word in SPECIAL:
                 raise ValueError(
@@ -103,11 +104,6 @@ class Vocabulary:
             if count >= min_count and word not in SPECIAL
         ]
         return cls(sorted(kept, key=lambda word: (-counts[word], word)))
-
-    @property
-    def size(self):
-        """Number of ids, the four special ones included."""
-        return len(self.tokens)
 
     def encode(
         self,

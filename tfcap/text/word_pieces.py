@@ -34,12 +34,13 @@ def word_pieces(
 
     Example:
 
+    >>> from tfcap.text.word_pieces import word_pieces
     >>> from tfcap.text import Vocabulary
     >>> letters = keras.layers.TextVectorization(
     ...     standardize=None, split="character", vocabulary=[*"$abc"]
     ... )
     >>> tokenizer = tfcap.text.as_vocabulary(letters, eos="$")
-    >>> tfcap.text.word_pieces(Vocabulary(["cab", "a"]), tokenizer)[4:]
+    >>> word_pieces(Vocabulary(["cab", "a"]), tokenizer)[4:]
     array([[ 5,  3,  4],
            [ 3, -1, -1]], dtype=int32)
     """

@@ -13,8 +13,8 @@ from tfcap._ops import reference_mask
 from tfcap.decoding import Greedy
 from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
-from tfcap.rewards.embeddings import check_embedder
-from tfcap.rewards.embeddings import check_vocabulary
+from tfcap.rewards.retrieval import check_embedder
+from tfcap.rewards.reward import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
 from tfcap.training.dataset_inputs import dataset_inputs
@@ -44,7 +44,8 @@ class EvaluationCallback(keras.callbacks.Callback):
         evaluate: Callable without arguments that returns a dict of numbers,
             or a report with a `result()` that does, such as a
             `tfcap.training.SpeakerReport`, a `tfcap.metrics.RankingReport` or
-            a `tfcap.metrics.RetrievalReport`. All workers call it.
+            what `tfcap.metrics.evaluate_retrieval()` returns. All workers
+            call it.
         every: Integer, epochs between evaluations. Defaults to `1`.
         prefix: String before the names of scores. Defaults to `"val_"`.
         writer: `tensorboard_plugin_tfcap.summary.TradeoffWriter`, for the

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
-from tfcap._ops.schedules import schedules_held
+from tfcap._ops.replicas import schedules_held
 from tfcap._ops.sequences import dense
 from tfcap.layers import WordChannel
 from tfcap.objectives import ClippedRatio

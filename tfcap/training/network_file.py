@@ -93,6 +93,9 @@ def load_network(path, compile=True, hint="Make it anew."):
 
 def _loaded(path, compile):
     """The network in a file, if all of the file has its checksums."""
+    # Keras knows the classes that are imported.
+    import tfcap.models  # noqa: F401
+
     check_weights(path)
     with zipfile.ZipFile(path) as archive:
         if damaged := archive.testzip():

@@ -11,14 +11,14 @@ from tfcap._io import malformed
 from tfcap._io import read_json
 from tfcap._io import whole_file
 from tfcap._io.json_file import finite
-from tfcap.text import MissingScore
 from tfcap.text import caption_language
-from tfcap.text import caption_tokenize_batch
 from tfcap.text import cider_d
-from tfcap.text import distinct_n
 from tfcap.text import evaluate_captions
-from tfcap.text import mutual_bleu
 from tfcap.text.caption_report import TITLES
+from tfcap.text.caption_tokenization import caption_tokenize_batch
+from tfcap.text.missing_score import MissingScore
+from tfcap.text.scores.bleu import mutual_bleu
+from tfcap.text.scores.caption_statistics import distinct_n
 
 _FORMAT = "tfcap-speaker-report"
 _WRITE = "Write one with `SpeakerReport.save()`."
@@ -90,7 +90,7 @@ class SpeakerReport:
             caption of each image; NaN where the listener heard none.
         each: Dict of a score's name to a float array of shape `(M,)`, the
             score of each caption.
-        absent: Dict of a score's name to its `tfcap.text.MissingScore`.
+        absent: Dict of a score's name to its `MissingScore`.
     """
 
     scores: dict
@@ -126,7 +126,7 @@ class SpeakerReport:
             which say a word twice in a row, `"repeated_bigram_rate"`, which
             say some bigram twice, `"bad_ending_rate"`, `"unfinished_rate"`;
             shares of n-grams: `"repeated_bigrams"` and `"repeated_trigrams"`
-            (see `tfcap.text.repeated_ngrams()`); and `"mean_length"` in words.
+            (see `repeated_ngrams()`); and `"mean_length"` in words.
             Where the training captions were given, `"novel_bigrams"` and
             `"novel_trigrams"`, shares that these never say, and
             `"lm_log_prob"`, the mean log probability a word under an n-gram
@@ -217,7 +217,12 @@ class SpeakerReport:
         titles = {k: t for k, t in TITLES.items() if k in self.scores}
         cells = [format(self.scores[name], ".4f") for name in titles]
         lines += _aligned([["", *titles.values()], ["naturalness", *cells]])
-        if rows := list(map(self._retrieval, self._prefixes())):
+        rows = [
+            [_title(key.removesuffix("r@1")), *self._retrieval(key)]
+            for key in self.scores
+            if key.endswith("r@1")
+        ]
+        if rows:
             head = [title for title, _ in RETRIEVAL.values()]
             lines += ["", *_aligned([["", *head], *rows])]
         lines.append("")
@@ -232,17 +237,11 @@ class SpeakerReport:
     def __str__(self):
         return self.table()
 
-    def _prefixes(self):
-        """Prefixes of `r@1` in the names of scores."""
-        return [k[: -len("r@1")] for k in self.scores if k.endswith("r@1")]
-
-    def _retrieval(self, prefix):
+    def _retrieval(self, key):
+        prefix = key.removesuffix("r@1")
         return [
-            _title(prefix),
-            *(
-                format(self.scores[prefix + name], style)
-                for name, (_, style) in RETRIEVAL.items()
-            ),
+            format(self.scores[prefix + name], style)
+            for name, (_, style) in RETRIEVAL.items()
         ]
 
     def save(self, path):
@@ -397,11 +396,7 @@ class DiversityReport:
         cells = [
             (_DIVERSITY[name], f"{self.scores[name]:.4f}") for name in names
         ]
-        widths = [max(map(len, pair)) for pair in cells]
-        return "\n".join(
-            "  ".join(f"{text:>{width}}" for text, width in zip(row, widths))
-            for row in zip(*cells)
-        )
+        return "\n".join(_aligned(zip(*cells)))
 
     def __str__(self):
         return self.table()

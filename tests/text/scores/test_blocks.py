@@ -1,16 +1,10 @@
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
 
 from tests.text.scores import naive
 from tfcap.text.scores import blocks
-from tfcap.text.scores.bleu import bleu
-from tfcap.text.scores.cider import cider_d
-from tfcap.text.scores.cider_r import cider_r
 from tfcap.text.scores.comparison import compare_with_references
-from tfcap.text.scores.rouge_l import rouge_l
 
 
 def compared(corpus):
@@ -87,42 +81,3 @@ def test_counts_do_not_overflow(words):
     block = compared(corpus)[1][0]
     assert block.count_runs(1).max() == words
     assert block.count_common()[0] == min(words, len(corpus[0][0]))
-
-
-@given(naive.corpora())
-def test_long_captions_are_compared_as_short_ones(corpus):
-    comparison, found = compared(corpus)
-    wanted = [(b.count_runs(3), b.count_common()) for b in found]
-    ranks = blocks.earlier_occurrences(comparison, 3)
-    counts = blocks.occurrences(comparison, 3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_MOST_CELLS", -1)
-        patch.setattr(blocks, "_SHORT", -1)
-        for block, (runs, common) in zip(found, wanted):
-            assert block.is_long
-            np.testing.assert_array_equal(block.count_runs(3), runs)
-            np.testing.assert_array_equal(block.count_common(), common)
-        again = blocks.earlier_occurrences(comparison, 3)
-        np.testing.assert_array_equal(again, ranks)
-        again = blocks.occurrences(comparison, 3)
-        np.testing.assert_array_equal(again, counts)
-
-
-@pytest.mark.parametrize("side", ["candidate", "reference"])
-def test_a_long_caption_needs_memory_for_its_words_alone(side):
-    words = [f"w{i * i % 977}" for i in range(20_000)]
-    short = ["w1", "w4", "w9", "w16", "a"]
-    pair = (words, short) if side == "candidate" else (short, words)
-    corpus = [pair[0], ["a", "b"]], [[pair[1]], [["b"]]]
-    scores = (bleu, cider_d, cider_r, rouge_l)
-    tracemalloc.start()
-    try:
-        found = [score(*corpus) for score in scores]
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 40e6
-    # Four words stand at the beginning of both.
-    precision, recall = 4 / len(pair[0]), 4 / len(pair[1])
-    wanted = 2.44 * precision * recall / (recall + 1.44 * precision)
-    assert found[3].each[0] == pytest.approx(wanted)

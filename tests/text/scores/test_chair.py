@@ -3,10 +3,10 @@ import pickle
 import numpy as np
 import pytest
 
-from tfcap.text import ObjectSynonyms
 from tfcap.text import caption_tokenize
-from tfcap.text import chair
 from tfcap.text import evaluate_captions
+from tfcap.text.scores.chair import chair
+from tfcap.text.scores.object_synonyms import ObjectSynonyms
 
 #: As a list in the published format has them.
 LINES = """person, woman, man, adult, baby , passenger

@@ -4,27 +4,36 @@ import numpy as np
 import pytest
 
 import tfcap
+from tfcap.text.scores.bleu import mutual_bleu
+from tfcap.text.scores.bleu import self_bleu
+from tfcap.text.scores.caption_statistics import bad_ending_rate
+from tfcap.text.scores.caption_statistics import distinct_n
+from tfcap.text.scores.caption_statistics import novelty
+from tfcap.text.scores.caption_statistics import vocabulary_size
+from tfcap.text.scores.chair import chair
+from tfcap.text.scores.cider import cider
+from tfcap.text.scores.cider_r import cider_r
 from tfcap.text.scores.java import meteor_java
 from tfcap.text.scores.java import spice
+from tfcap.text.scores.object_synonyms import ObjectSynonyms
 
 PAIRWISE = [
     tfcap.text.bleu,
     tfcap.text.rouge_l,
-    tfcap.text.cider,
+    cider,
     tfcap.text.cider_d,
-    tfcap.text.cider_r,
+    cider_r,
 ]
 OF_SETS = [
-    tfcap.text.distinct_n,
-    tfcap.text.mutual_bleu,
-    tfcap.text.self_bleu,
+    distinct_n,
+    mutual_bleu,
+    self_bleu,
     lambda sets: tfcap.text.self_cider(sets, [[["a"]], [["b"]]]),
 ]
 OF_CAPTIONS = [
-    tfcap.text.vocabulary_size,
-    tfcap.text.bad_ending_rate,
-    tfcap.text.length_statistics,
-    lambda captions: tfcap.text.novelty(captions, []),
+    vocabulary_size,
+    bad_ending_rate,
+    lambda captions: novelty(captions, []),
 ]
 
 
@@ -91,10 +100,10 @@ def test_tuples_and_arrays_are_as_good_as_lists(score):
 @pytest.mark.parametrize("kind", [np.array, Lazy])
 def test_chair_knows_references_apart_that_are_made_anew(kind):
     names = ["dog", "cat", "bird", "cup", "bus", "car"] * 4
-    objects = tfcap.text.ObjectSynonyms([[name] for name in names[:6]])
+    objects = ObjectSynonyms([[name] for name in names[:6]])
     captions = [["a", name] for name in names]
     references = kind([[caption] for caption in captions])
-    assert tfcap.text.chair(captions, references, objects)[0].corpus == 0
+    assert chair(captions, references, objects)[0].corpus == 0
 
 
 @pytest.mark.parametrize("score", PAIRWISE)

@@ -7,6 +7,7 @@ from hypothesis import given
 
 import tfcap
 from tests.text.scores import naive
+from tfcap.text.scores.cider_r import cider_r
 
 
 def penalty(candidate, reference):
@@ -26,7 +27,7 @@ def test_cider_r_gives_the_golden_values_of_the_reference_code():
     # The reference code gives nan to the empty caption.
     golden = naive.GOLDEN["scores"]["cider_r"]["each"]
     wanted = [0 if value is None else value for value in golden]
-    scores = tfcap.text.cider_r(naive.CANDIDATES, naive.REFERENCES)
+    scores = cider_r(naive.CANDIDATES, naive.REFERENCES)
     np.testing.assert_allclose(scores.each, wanted, atol=1e-11)
     assert scores.corpus == pytest.approx(np.mean(wanted))
 
@@ -38,12 +39,12 @@ def test_cider_r_is_that_of_a_loop_over_dictionaries(corpus):
         naive.cider(c, r, frequencies, len(corpus[0]), True, penalty)
         for c, r in zip(*corpus)
     ]
-    scores = tfcap.text.cider_r(*corpus)
+    scores = cider_r(*corpus)
     np.testing.assert_allclose(scores.each, wanted, atol=1e-12)
 
 
 def test_without_weights_nothing_is_penalized():
-    plain = tfcap.text.cider_r(
+    plain = cider_r(
         naive.CANDIDATES,
         naive.REFERENCES,
         repetition_weight=0.0,
@@ -58,14 +59,11 @@ def test_punctuation_may_repeat():
     commas = [["a", ",", "b", ",", "c", ","], ["e"]]
     words = [["a", "x", "b", "x", "c", "x"], ["e"]]
     assert (
-        tfcap.text.cider_r(commas, references).each[0]
-        > tfcap.text.cider_r(words, references).each[0]
+        cider_r(commas, references).each[0] > cider_r(words, references).each[0]
     )
 
 
 def test_ids_are_words():
     ids = [[1, 2, 2], [3]], [[[1, 2, 4]], [[3, 5]]]
     words = [list("abb"), ["c"]], [[list("abd")], [list("ce")]]
-    np.testing.assert_allclose(
-        tfcap.text.cider_r(*ids).each, tfcap.text.cider_r(*words).each
-    )
+    np.testing.assert_allclose(cider_r(*ids).each, cider_r(*words).each)

@@ -9,10 +9,7 @@ from tfcap.text import MissingScoreError
 from tfcap.text import SceneGraph
 from tfcap.text import SceneGraphParser
 from tfcap.text import evaluate_captions
-from tfcap.text import match_scene_graphs
 from tfcap.text import spice_spacy
-from tfcap.text import spice_spacy_categories
-from tfcap.text.scores.attribute_memory import AttributeMemory
 from tfcap.text.scores.scene_graph_parser import scene_graph_parser
 
 
@@ -91,59 +88,28 @@ def test_a_caption_is_parsed_once(scene_graphs, monkeypatch):
         parse([["a"], [3, 4]])
 
 
-def test_remembered_attributes_are_those_of_the_pipeline(scene_graphs):
-    texts = [
-        "a dog runs",
-        "there is a dog",  # a pattern of two tokens
-        "let 's see a dog",
-        "a Dog got a dog ,",
-        "but a dog is there",
-        "a dog \n runs",  # spaces have rules of their own
-        "he 's got two dogs and they have got mine",
-    ]
-    captions = [text.split(" ") for text in texts]
-    parse = SceneGraphParser()
-
-    def of(docs):
-        names = ("tag", "dep", "pos", "lemma")
-        return [
-            [(*(getattr(t, n) for n in names), str(t.morph)) for t in doc]
-            for doc in docs
-        ]
-
-    wanted = of(parse._pipeline.pipe(parse._docs(captions)))
-    (memory,) = (x for x in parse._parts if isinstance(x, AttributeMemory))
-    for _ in range(2):
-        assert of(parse._parsed(parse._docs(captions))) == wanted
-    # Nothing else asks the ruler a second time.
-    asked = []
-    ruler = memory._ruler
-    memory._ruler = lambda doc: asked.append(doc.text) or ruler(doc)
-    assert of(parse._parsed(parse._docs(captions))) == wanted
-    assert len(asked) == 2
-
-
 def test_tuples_match_by_words_and_synonyms(few_words):
     said = graph("dog", "cup", "dog | big", "dog | two", "dog | on | cup")
     true = graph("hound", "box", "dog", "hound | two", "hound | red")
     # The dog and the hound are one; cup and box, big and red are not.
-    scores = match_scene_graphs(said, true)
+    scores = said.f_scores(true)
     precision, recall = 2 / 5, 2 / 4
     wanted = 2 * precision * recall / (precision + recall)
     assert scores["all"] == pytest.approx(wanted)
     assert scores["objects"] == scores["attributes"] == 0.5
     assert scores["relations"] == scores["size"] == scores["color"] == 0
     assert scores["count"] == 1
-    empty = match_scene_graphs(SceneGraph(), SceneGraph())
+    empty = SceneGraph().f_scores(SceneGraph())
     assert empty["all"] == 0 and np.isnan(empty["objects"])
 
 
 def test_scores_are_those_by_hand(scene_graphs, few_words):
     captions = ["a big dog", "a red cup on a table"]
     references = [["a hound", "the dog runs"], ["a blue cup on the table"]]
-    scores = spice_spacy_categories(
+    scores = spice_spacy(
         [text.split() for text in captions],
         [[text.split() for text in row] for row in references],
+        categories=True,
     )
     # dog, big against dog, run; cup, red, table, on against blue for red.
     assert scores["all"].each.tolist() == [0.5, 0.75]

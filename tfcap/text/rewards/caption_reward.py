@@ -1,13 +1,16 @@
 """A caption score as a reward function of TRL."""
 
 import functools
+import os
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import numpy as np
 
 from tfcap.text.rewards.score_texts import score_texts
-from tfcap.text.worker_processes import WorkerProcesses
+from tfcap.text.worker_processes import called
+from tfcap.text.worker_processes import process_pool
 
 _SEVERAL = (list, tuple, np.ndarray)
 
@@ -30,7 +33,7 @@ class CaptionReward:
 
     Args:
         score: Callable from a list of tokenized captions and a list, as long,
-            of lists of tokenized captions to `tfcap.text.Scores`, such as
+            of lists of tokenized captions to `Scores`, such as
             `tfcap.text.rouge_l`.
         name: String, by which trainers log it.
         references: String, the column of the references. Defaults to
@@ -76,7 +79,9 @@ class CaptionReward:
         self.extract = extract
         self.num_workers = num_workers
         self.__name__ = name
-        self._workers = self._pool()
+        self._pool, self._owner = None, None
+        if num_workers:
+            self._started()  # raises here what the first step would
 
     def __call__(self, completions: list, **columns: Any) -> list:
         """Scores completions.
@@ -120,28 +125,31 @@ class CaptionReward:
 
     def _scores(self, rows):
         captions, references = map(list, zip(*rows))
-        if self._workers is None:
-            return score_texts(self.score, captions, references).tolist()
-        size = -(-len(rows) // self._workers.number)
-        parts = [
-            (captions[i : i + size], references[i : i + size])
-            for i in range(0, len(rows), size)
-        ]
-        return np.concatenate(self._workers.map(parts)).tolist()
-
-    def _pool(self):
-        """The processes, which start when they are first asked."""
         if not self.num_workers:
-            return None
-        function = functools.partial(score_texts, self.score)
-        return WorkerProcesses(function, self.num_workers)
+            return score_texts(self.score, captions, references).tolist()
+        size = -(-len(rows) // self.num_workers)
+        starts = range(0, len(rows), size)
+        parts = [
+            [texts[i : i + size] for i in starts]
+            for texts in (captions, references)
+        ]
+        try:
+            found = [*self._started().map(called, *parts)]
+        except BrokenProcessPool:
+            self._pool = None  # the next call starts others
+            raise
+        return np.concatenate(found).tolist()
+
+    def _started(self):
+        """The processes of this one, which a copy by `fork()` has not."""
+        if self._pool is None or self._owner != os.getpid():
+            function = functools.partial(score_texts, self.score)
+            self._pool = process_pool(function, self.num_workers)
+            self._owner = os.getpid()
+        return self._pool
 
     def __getstate__(self):
-        return {**vars(self), "_workers": None}
-
-    def __setstate__(self, state):
-        vars(self).update(state)
-        self._workers = self._pool()
+        return {**vars(self), "_pool": None}
 
     def __repr__(self):
         return f"<CaptionReward {self.__name__}>"

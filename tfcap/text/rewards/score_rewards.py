@@ -2,7 +2,6 @@
 
 import functools
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,9 +29,7 @@ from tfcap.text.scores.spice_spacy import spice_spacy
 def cider_d_reward(
     document_frequencies: Any,
     sigma: float = 6.0,
-    references: str = "references",
-    extract: Callable | None = None,
-    num_workers: int = 0,
+    **options: Any,
 ) -> CaptionReward:
     """CIDEr-D as a reward function, in `[0, 10]`.
 
@@ -50,7 +47,7 @@ def cider_d_reward(
             - a `tfcap.text.DocumentFrequencies` of strings.
 
         sigma: Float, see `tfcap.text.cider_d()`. Defaults to `6.0`.
-        references, extract, num_workers: See `CaptionReward`.
+        **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
         A `CaptionReward`.
@@ -75,20 +72,18 @@ def cider_d_reward(
     check_sigma(sigma)
     table = _frequencies(document_frequencies)
     score = functools.partial(cider_d, document_frequencies=table, sigma=sigma)
-    return CaptionReward(score, "cider_d", references, extract, num_workers)
+    return CaptionReward(score, "cider_d", **options)
 
 
 def cider_r_reward(
     document_frequencies: Any,
-    references: str = "references",
-    extract: Callable | None = None,
-    num_workers: int = 0,
+    **options: Any,
 ) -> CaptionReward:
     """CIDEr-R as a reward function, in `[0, 10]`: for long captions.
 
     Args:
         document_frequencies: See `cider_d_reward()`.
-        references, extract, num_workers: See `CaptionReward`.
+        **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
         A `CaptionReward`.
@@ -106,16 +101,14 @@ def cider_r_reward(
     """
     table = _frequencies(document_frequencies)
     score = functools.partial(cider_r, document_frequencies=table)
-    return CaptionReward(score, "cider_r", references, extract, num_workers)
+    return CaptionReward(score, "cider_r", **options)
 
 
 def bleu_reward(
     max_order: int = 4,
     smoothing: str | None = "exponential",
-    references: str = "references",
-    extract: Callable | None = None,
-    num_workers: int = 0,
     effective_order: bool = False,
+    **options: Any,
 ) -> CaptionReward:
     """BLEU of single captions as a reward function, in `[0, 1]`.
 
@@ -123,11 +116,11 @@ def bleu_reward(
         max_order: Integer, longest n-gram. Defaults to `4`.
         smoothing: See `tfcap.text.bleu()`. Defaults to `"exponential"`: without
             any, all captions that share no 4-gram are worth the same nothing.
-        references, extract, num_workers: See `CaptionReward`.
         effective_order: Boolean, whether BLEU is only of those orders that a
             caption is long enough for. Defaults to `False`: one of fewer than
             `max_order` words then gets 0, be it perfect, unless `smoothing` is
             `"add_one"`.
+        **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
         A `CaptionReward`.
@@ -151,18 +144,16 @@ def bleu_reward(
         effective_order=effective_order,
     )
     name = f"bleu_{max_order}"
-    return CaptionReward(score, name, references, extract, num_workers)
+    return CaptionReward(score, name, **options)
 
 
 def rouge_l_reward(
-    references: str = "references",
-    extract: Callable | None = None,
-    num_workers: int = 0,
+    **options: Any,
 ) -> CaptionReward:
     """ROUGE-L as a reward function, in `[0, 1]`.
 
     Args:
-        references, extract, num_workers: See `CaptionReward`.
+        **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
         A `CaptionReward`.
@@ -177,18 +168,16 @@ def rouge_l_reward(
 
     - Lin, ROUGE, 2004
     """
-    return CaptionReward(rouge_l, "rouge_l", references, extract, num_workers)
+    return CaptionReward(rouge_l, "rouge_l", **options)
 
 
 def meteor_reward(
-    references: str = "references",
-    extract: Callable | None = None,
-    num_workers: int = 0,
+    **options: Any,
 ) -> CaptionReward:
     """METEOR 1.5 as a reward function, in `[0, 1]`, without Java.
 
     Args:
-        references, extract, num_workers: See `CaptionReward`.
+        **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
         A `CaptionReward`.
@@ -210,14 +199,12 @@ def meteor_reward(
     - Denkowski and Lavie, Meteor Universal, WMT 2014
     """
     meteor_resources()  # raises here what the first step would
-    return CaptionReward(meteor, "meteor", references, extract, num_workers)
+    return CaptionReward(meteor, "meteor", **options)
 
 
 def spice_spacy_reward(
     model: str | os.PathLike | None = None,
-    references: str = "references",
-    extract: Callable | None = None,
-    num_workers: int = 0,
+    **options: Any,
 ) -> CaptionReward:
     """SPICE (spaCy) as a reward function, in `[0, 1]`, without Java.
 
@@ -225,7 +212,7 @@ def spice_spacy_reward(
 
     Args:
         model: See `tfcap.text.spice_spacy()`.
-        references, extract, num_workers: See `CaptionReward`.
+        **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
         A `CaptionReward`.
@@ -250,14 +237,12 @@ def spice_spacy_reward(
     load_parser(model)  # raises here what the first step would
     score = functools.partial(spice_spacy, model=model)
     name = "spice_spacy"
-    return CaptionReward(score, name, references, extract, num_workers)
+    return CaptionReward(score, name, **options)
 
 
 def chair_reward(
     objects: Any,
-    references: str = "references",
-    extract: Callable | None = None,
-    num_workers: int = 0,
+    **options: Any,
 ) -> CaptionReward:
     """Share of hallucinated objects, negated, as a reward in `[-1, 0]`.
 
@@ -266,15 +251,16 @@ def chair_reward(
     nothing is never wrong.
 
     Args:
-        objects: A `tfcap.text.ObjectSynonyms`, or the path of a file of them.
-        references, extract, num_workers: See `CaptionReward`.
+        objects: Path of a file with a line for each object, all its names
+            with commas between, or a list of lists of these.
+        **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
         A `CaptionReward`.
 
     Example:
 
-    >>> objects = tfcap.text.ObjectSynonyms([["dog", "puppy"], ["frisbee"]])
+    >>> objects = [["dog", "puppy"], ["frisbee"]]
     >>> reward = tfcap.text.rewards.chair_reward(objects)
     >>> reward(["a dog and a frisbee"], references=[["the puppy runs"]])
     [-0.5]
@@ -283,10 +269,9 @@ def chair_reward(
 
     - Rohrbach et al., Object Hallucination in Image Captioning, EMNLP 2018
     """
-    if isinstance(objects, str | os.PathLike):
-        objects = ObjectSynonyms.load(objects)
+    objects = ObjectSynonyms.of(objects)
     score = functools.partial(_negative_chair, objects=objects)
-    return CaptionReward(score, "chair", references, extract, num_workers)
+    return CaptionReward(score, "chair", **options)
 
 
 def _longest_bleu(

@@ -21,7 +21,7 @@ def score_texts(
 
     Args:
         score: Callable from a list of tokenized captions and a list, as long,
-            of lists of tokenized captions to `tfcap.text.Scores`.
+            of lists of tokenized captions to `Scores`.
         captions: List of n strings.
         references: List of n sequences of strings.
 

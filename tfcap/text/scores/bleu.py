@@ -141,11 +141,12 @@ def mutual_bleu(sets: list, max_order: int = 4, smoothing=None) -> list[Scores]:
 
     Example:
 
+    >>> from tfcap.text.scores.bleu import mutual_bleu
     >>> sets = [
     ...     [["a", "man", "rides"], ["a", "man", "walks"]],
     ...     [["two", "dogs", "play"], ["dogs", "run"]],
     ... ]
-    >>> scores = tfcap.text.mutual_bleu(sets, max_order=2)
+    >>> scores = mutual_bleu(sets, max_order=2)
     >>> [round(score.corpus, 4) for score in scores]
     [0.4956, 0.3599]
 
@@ -163,7 +164,7 @@ def mutual_bleu(sets: list, max_order: int = 4, smoothing=None) -> list[Scores]:
             raise ValueError(
                 "`sets` must hold as many captions of every image. Received: "
                 f"{captions} in sets[0], {len(members)} in sets[{i}]. Use "
-                "`tfcap.text.self_bleu()`."
+                "`self_bleu()`."
             )
     counts = count_matches(compare_within(sets), max_order)
     each = bleu_of(counts, smoothing).reshape(max_order, -1, captions)
@@ -203,8 +204,9 @@ def self_bleu(
 
     Example:
 
+    >>> from tfcap.text.scores.bleu import self_bleu
     >>> said = [["a", "red", "bus"], ["a", "red", "car"], ["two", "dogs"]]
-    >>> scores = tfcap.text.self_bleu([said], max_order=2)
+    >>> scores = self_bleu([said], max_order=2)
     >>> [round(score.corpus, 4) for score in scores]
     [0.4444, 0.3849]
 

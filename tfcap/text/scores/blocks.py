@@ -14,14 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap.text.ngrams import number_ngrams
-from tfcap.text.ngrams import sort_with_positions
-
 #: Cells of the tables of one block.
 _CELLS = 2**20
-#: Cells beyond which tables are not made, and those of a single pair below
-#: which they are made all the same, since many short captions are no problem.
-_MOST_CELLS, _SHORT = 2**24, 2**12
 
 
 class Block(NamedTuple):
@@ -39,30 +33,18 @@ class Block(NamedTuple):
         """Boolean `(T, W, p)`, whether word t equals word w of `right`."""
         return self.ids[:, None] == self.others[None]
 
-    @property
-    def is_long(self):
-        """Check whether `equal` would be too large."""
-        pair = len(self.ids) * len(self.others)
-        return pair > _SHORT and pair * len(self.pairs) > _MOST_CELLS
-
     def count_runs(self, max_order):
-        """Counts n-grams of `left` in `right`; see `count_runs()`."""
-        if self.is_long:
-            return count_long_runs(self.ids, self.others, max_order)
+        """Times that n-grams of `left` occur in `right`, see `count_runs()`."""
         return count_runs(self.equal, max_order)
 
     def rank_runs(self, max_order):
-        """Counts n-grams in the words before, where `right` is `left`."""
-        if self.is_long:
-            return rank_long_runs(self.ids, max_order)
+        """Times that n-grams of `left` came earlier in it."""
         steps = np.arange(len(self.ids))
         before = (steps < steps[:, None])[:, :, None]
         return count_runs(self.equal & before, max_order)
 
     def count_common(self):
-        """Longest common subsequences; see `count_common()`."""
-        if self.is_long:
-            return count_long_common(self.ids, self.others)
+        """Lengths of the longest common subsequences, `(p,)`."""
         return count_common(self.equal)
 
 
@@ -188,79 +170,3 @@ def _occurrences(comparison, max_order, rows, count):
     for block in blocks(alone):
         counts[:, block.words] = count(block, max_order)
     return counts
-
-
-def count_long_runs(left: NDArray, right: NDArray, max_order: int) -> NDArray:
-    """Number of times that n-grams of one caption occur in the other.
-
-    Args:
-        left: Integer array of shape `(T, p)`, the words of p captions,
-            negative where a caption has ended.
-        right: Integer array of shape `(W, p)`, those of the others.
-
-    Returns:
-        Integer array of shape `(max_order, T, p)`, see
-        `tfcap.text.scores.blocks.count_runs()`.
-    """
-    counts = np.zeros((max_order, *left.shape), np.uint32)
-    for pair, (ours, theirs) in enumerate(_pairs(left, right)):
-        ids, lengths = np.append(ours, theirs), [len(ours), len(theirs)]
-        numbers, sizes = number_ngrams(ids, np.array(lengths), max_order)
-        for k, size in enumerate(sizes):
-            mine, others = np.split(numbers[k], [len(ours)])
-            tally = np.bincount(others[others >= 0], minlength=size)
-            starts = np.flatnonzero(mine >= 0)
-            counts[k, starts, pair] = tally[mine[starts]]
-    return counts
-
-
-def rank_long_runs(left: NDArray, max_order: int) -> NDArray:
-    """Number of times that each n-gram came earlier in its caption.
-
-    Args:
-        left: Integer array of shape `(T, p)`, see `count_long_runs()`.
-
-    Returns:
-        Integer array of shape `(max_order, T, p)`.
-    """
-    ranks = np.zeros((max_order, *left.shape), np.uint32)
-    for pair, (words, _) in enumerate(_pairs(left, left)):
-        numbers, _ = number_ngrams(words, np.array([len(words)]), max_order)
-        for k in range(max_order):
-            starts = np.flatnonzero(numbers[k] >= 0)
-            ordered, positions = sort_with_positions(numbers[k, starts])
-            counted = np.arange(len(ordered))
-            first = np.diff(ordered, prepend=-1) != 0
-            counted -= np.maximum.accumulate(np.where(first, counted, 0))
-            ranks[k, starts[positions], pair] = counted
-    return ranks
-
-
-def count_long_common(left: NDArray, right: NDArray) -> NDArray:
-    """Length of the longest common subsequence of each pair.
-
-    Args:
-        left: Integer array of shape `(T, p)`, see `count_long_runs()`.
-        right: Integer array of shape `(W, p)`.
-
-    Returns:
-        Integer array of shape `(p,)`.
-    """
-    return np.array([_common(*pair) for pair in _pairs(left, right)], int)
-
-
-def _pairs(left, right):
-    """The words of each pair, without what stands after their ends."""
-    for ours, theirs in zip(left.T, right.T):
-        yield ours[ours >= 0], theirs[theirs >= 0]
-
-
-def _common(left, right):
-    shorter, longer = sorted((left, right), key=len)
-    # longest[w]: of the words so far and the first w words of the longer.
-    longest = np.zeros(len(longer) + 1, np.int32)
-    for word in shorter:
-        longer_by_one = longest[:-1] + (longer == word)
-        np.maximum(longest[1:], longer_by_one, out=longest[1:])
-        np.maximum.accumulate(longest, out=longest)
-    return int(longest[-1])

@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,50 +21,6 @@ BAD_ENDINGS = (
     *("a", "an", "the", "in", "for", "at", "of", "with", "before", "after"),
     *("on", "upon", "near", "to", "is", "are", "am"),
 )
-
-
-class LengthStatistics(NamedTuple):
-    """Lengths of captions in words."""
-
-    mean: float
-    #: Of the captions themselves: divided by their number.
-    standard_deviation: float
-    shortest: int
-    median: float
-    longest: int
-    #: Integer array of shape `(n,)`.
-    each: np.ndarray
-
-
-def length_statistics(captions: Sequence[Sequence]) -> LengthStatistics:
-    """Mean, spread and extremes of the lengths of captions.
-
-    Args:
-        captions: List of tokenized captions.
-
-    Returns:
-        `LengthStatistics`.
-
-    Raises:
-        ValueError: If there are no captions.
-        TypeError: If captions are not tokenized.
-
-    Example:
-
-    >>> lengths = tfcap.text.length_statistics([["a", "bus"], ["a"], []])
-    >>> lengths.mean, lengths.shortest, lengths.median, lengths.longest
-    (1.0, 0, 1.0, 2)
-    """
-    check_captions(captions, "captions")
-    each = np.array([len(words) for words in captions])
-    return LengthStatistics(
-        mean=float(each.mean()),
-        standard_deviation=float(each.std()),
-        shortest=int(each.min()),
-        median=float(np.median(each)),
-        longest=int(each.max()),
-        each=each,
-    )
 
 
 def bad_ending_rate(
@@ -90,7 +45,8 @@ def bad_ending_rate(
 
     Example:
 
-    >>> tfcap.text.bad_ending_rate([["a", "bus"], ["a", "bus", "with", "a"]])
+    >>> from tfcap.text.scores.caption_statistics import bad_ending_rate
+    >>> bad_ending_rate([["a", "bus"], ["a", "bus", "with", "a"]])
     Scores(corpus=0.5, each=array([0., 1.]))
 
     Reference:
@@ -128,10 +84,11 @@ def distinct_n(sets: list, order: int = 1) -> Scores:
 
     Example:
 
+    >>> from tfcap.text.scores.caption_statistics import distinct_n
     >>> sets = [[["a", "red", "bus"], ["a", "bus"]], [["two", "dogs"]]]
-    >>> tfcap.text.distinct_n(sets).each.round(4)
+    >>> distinct_n(sets).each.round(4)
     array([0.6, 1. ])
-    >>> tfcap.text.distinct_n(sets, order=2).each.round(4)
+    >>> distinct_n(sets, order=2).each.round(4)
     array([0.6, 0.5])
 
     Reference:
@@ -179,7 +136,8 @@ def novelty(
 
     Example:
 
-    >>> scores = tfcap.text.novelty(
+    >>> from tfcap.text.scores.caption_statistics import novelty
+    >>> scores = novelty(
     ...     [["a", "bus"], ["a", "red", "bus"], ["a", "red", "bus"]],
     ...     training=[["a", "bus"], ["two", "dogs"]],
     ... )
@@ -236,8 +194,9 @@ def repeated_ngrams(captions: Sequence[Sequence], order: int = 2) -> Scores:
 
     Example:
 
+    >>> from tfcap.text.scores.caption_statistics import repeated_ngrams
     >>> said = "a red bus and a red bus".split()
-    >>> tfcap.text.repeated_ngrams([said, said[:4]])
+    >>> repeated_ngrams([said, said[:4]])
     Scores(corpus=0.1666..., each=array([0.3333..., 0. ]))
 
     Reference:
@@ -274,7 +233,8 @@ def vocabulary_size(captions: Sequence[Sequence]) -> int:
 
     Example:
 
-    >>> tfcap.text.vocabulary_size([["a", "red", "bus"], ["a", "bus"]])
+    >>> from tfcap.text.scores.caption_statistics import vocabulary_size
+    >>> vocabulary_size([["a", "red", "bus"], ["a", "bus"]])
     3
     """
     check_captions(captions, "captions")

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterable
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from tfcap.text.scores.scores import check_aligned
 def chair(
     candidates: Sequence[Sequence],
     references: Sequence[Sequence[Sequence]],
-    objects: ObjectSynonyms,
+    objects: Any,
     annotated: Sequence[Iterable[str]] | None = None,
 ) -> tuple[Scores, Scores]:
     """CHAIR: how much of what captions mention is not there. Lower is better.
@@ -34,8 +35,9 @@ def chair(
         candidates: List of tokenized captions.
         references: List of lists of tokenized captions: `references[i]` are
             those of `candidates[i]`.
-        objects: A `tfcap.text.ObjectSynonyms`; published scores are of the
-            published list.
+        objects: Path of a file with a line for each object, all its names
+            with commas between, or a list of lists of these; published scores
+            are of the published list.
         annotated: List, as long, of iterables of the names of objects in the
             images, such as COCO annotates, optional.
 
@@ -50,8 +52,9 @@ def chair(
 
     Example:
 
-    >>> objects = tfcap.text.ObjectSynonyms([["dog", "puppy"], ["cat"]])
-    >>> instance, sentence = tfcap.text.chair(
+    >>> from tfcap.text.scores.chair import chair
+    >>> objects = [["dog", "puppy"], ["cat"]]
+    >>> instance, sentence = chair(
     ...     [["two", "dogs"], ["a", "cat", "and", "a", "dog"]],
     ...     [[["a", "puppy"]], [["a", "cat"]]],
     ...     objects,
@@ -66,6 +69,7 @@ def chair(
       in the singular by rules of our own; the authors' code asks two packages.
     """
     check_aligned(candidates, references)
+    objects = ObjectSynonyms.of(objects)
     # Held, since an array or a lazy sequence makes a new object each time.
     references = list(references)
     if annotated is not None and len(annotated) != len(candidates):

@@ -59,9 +59,10 @@ def cider(
 
     Example:
 
+    >>> from tfcap.text.scores.cider import cider
     >>> candidates = [["two", "dogs", "play"], ["a", "bus"]]
     >>> references = [[["two", "dogs", "play"]], [["a", "red", "bus"]]]
-    >>> tfcap.text.cider(candidates, references).each.round(4)
+    >>> cider(candidates, references).each.round(4)
     array([7.5   , 2.0412])
 
     Reference:

@@ -64,9 +64,10 @@ def cider_r(
 
     Example:
 
+    >>> from tfcap.text.scores.cider_r import cider_r
     >>> candidates = [["two", "two", "dogs"], ["a", "bus"]]
     >>> references = [[["two", "dogs", "play"]], [["a", "red", "bus"]]]
-    >>> tfcap.text.cider_r(candidates, references).each.round(4)
+    >>> cider_r(candidates, references).each.round(4)
     array([1.9257, 1.9964])
 
     Reference:

@@ -17,7 +17,8 @@ from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
 from tfcap.text.scores.scores import joined
-from tfcap.text.worker_processes import WorkerProcesses
+from tfcap.text.worker_processes import called
+from tfcap.text.worker_processes import process_pool
 
 #: Parameters for English of the ranking task, the program's default.
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
@@ -111,10 +112,8 @@ def _all_counts(candidates, references, num_workers):
     if not num_workers:
         yield from (_few_counts(*part) for part in parts)
         return
-    workers = WorkerProcesses(_few_counts, num_workers)
-    for start in range(0, len(parts), num_workers):
-        yield from workers.map(parts[start : start + num_workers])
-    workers.close()
+    with process_pool(_few_counts, num_workers) as pool:
+        yield from pool.map(called, *zip(*parts))
 
 
 def _few_counts(candidates, references):

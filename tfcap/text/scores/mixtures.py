@@ -1,7 +1,6 @@
 """Weighted sums of scores that have a name of their own."""
 
 import functools
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,14 +27,13 @@ def spider(cider_d: Scores, spice: Scores) -> Scores:
     Returns:
         `Scores`, in `[0, 5.5]`.
 
-    Raises:
-        ValueError: If one is missing, or if they are of other captions.
-
     Example:
 
-    >>> cider_d = tfcap.text.Scores(1.0, np.array([0.5, 1.5]))
-    >>> spice = tfcap.text.Scores(0.2, np.array([0.1, 0.3]))
-    >>> print(tfcap.text.spider(cider_d, spice).each)
+    >>> from tfcap.text.scores.scores import Scores
+    >>> from tfcap.text.scores.mixtures import spider
+    >>> cider_d = Scores(1.0, np.array([0.5, 1.5]))
+    >>> spice = Scores(0.2, np.array([0.1, 0.3]))
+    >>> print(spider(cider_d, spice).each)
     [0.3 0.9]
 
     Reference:
@@ -44,55 +42,8 @@ def spider(cider_d: Scores, spice: Scores) -> Scores:
       of SPIDEr, ICCV 2017. The paper trains on the sum; as a metric it is
       reported as the mean (aac-metrics and the DCASE challenges).
     """
-    parts = {
-        "cider_d": (cider_d, SPIDER_WEIGHTS["cider_d"] / 2),
-        "spice": (spice, SPIDER_WEIGHTS["spice"] / 2),
-    }
-    return _mix("SPIDEr", parts)
-
-
-def spider_max(cider_d: Scores, spice: Scores, sizes: Sequence[int]) -> Scores:
-    """SPIDEr-max: SPIDEr of the best of several captions of each image.
-
-    Of a few captions that a beam or a sampler gives, one is often much better
-    than the first: the score is an upper bound for whoever would choose among
-    them, and is no longer one of a single caption.
-
-    Args:
-        cider_d: `Scores` of all captions, those of an image one after the
-            other. As many captions of each image, or given document
-            frequencies, leave the weights of n-grams what they are for one.
-        spice: `Scores` of the same captions.
-        sizes: List of integers, the number of captions of each image.
-
-    Returns:
-        `Scores` of the images, in `[0, 5.5]`; `corpus` is the mean of `each`.
-
-    Raises:
-        ValueError: If one is missing, or if they are of other captions.
-
-    Example:
-
-    >>> cider_d = tfcap.text.Scores(1.0, np.array([0.5, 1.5, 1.0]))
-    >>> spice = tfcap.text.Scores(0.2, np.array([0.1, 0.3, 0.2]))
-    >>> print(tfcap.text.spider_max(cider_d, spice, [2, 1]).each)
-    [0.9 0.6]
-
-    Reference:
-
-    - Labbe et al., Is my Automatic Audio Captioning System so Bad?
-      SPIDEr-max: a Metric to Consider Several Caption Candidates, DCASE 2022
-    """
-    captions = spider(cider_d, spice).each
-    if min(sizes, default=0) < 1 or sum(sizes) != len(captions):
-        raise ValueError(
-            "`sizes` must be positive and add up to the number of captions. "
-            f"Received: {len(sizes)} sizes, the sum of which is {sum(sizes)}, "
-            f"for {len(captions)} captions."
-        )
-    starts = np.cumsum(sizes) - sizes
-    each = np.maximum.reduceat(captions, starts)
-    return Scores(float(each.mean()), each)
+    weights = SPIDER_WEIGHTS["cider_d"] / 2, SPIDER_WEIGHTS["spice"] / 2
+    return _mix(zip((cider_d, spice), weights))
 
 
 def bcmr(
@@ -116,13 +67,12 @@ def bcmr(
     Returns:
         `Scores`, in `[0, 20]`.
 
-    Raises:
-        ValueError: If one is missing, or if they are of other captions.
-
     Example:
 
-    >>> one = tfcap.text.Scores(1.0, np.array([1.0, 0.5]))
-    >>> print(tfcap.text.bcmr([one] * 4, one, one, one).each)
+    >>> from tfcap.text.scores.scores import Scores
+    >>> from tfcap.text.scores.mixtures import bcmr
+    >>> one = Scores(1.0, np.array([1.0, 0.5]))
+    >>> print(bcmr([one] * 4, one, one, one).each)
     [11.   5.5]
 
     Reference:
@@ -130,38 +80,13 @@ def bcmr(
     - Liu et al., Improved Image Captioning via Policy Gradient Optimization
       of SPIDEr, ICCV 2017, who call the sum BCMR
     """
-    bleu = [None] * 4 if bleu is None else list(bleu)
-    if len(bleu) != 4:
-        raise ValueError(
-            "`bleu` must hold BLEU-1 to BLEU-4. Received: "
-            f"{len(bleu)} scores. Use `bleu(..., max_order=4)`."
-        )
-    parts = {
-        f"bleu[{k}]": (scores, weight)
-        for k, (scores, weight) in enumerate(zip(bleu, BCMR_BLEU_WEIGHTS))
-    }
-    parts["cider_d"] = cider_d, BCMR_WEIGHTS["cider_d"]
-    parts["meteor"] = meteor, BCMR_WEIGHTS["meteor"]
-    parts["rouge_l"] = rouge_l, BCMR_WEIGHTS["rouge_l"]
-    return _mix("BCMR", parts)
+    parts = *bleu, cider_d, meteor, rouge_l
+    return _mix(zip(parts, (*BCMR_BLEU_WEIGHTS, *BCMR_WEIGHTS.values())))
 
 
-def _mix(name, parts):
-    """Weighted sum of parts, a dict of argument to `(scores, weight)`."""
-    missing = [f"`{key}`" for key, part in parts.items() if part[0] is None]
-    if missing:
-        raise ValueError(
-            f"{', '.join(missing)} must be given: no other score takes the "
-            f"place of a part of {name}. Received: None. Compute it, or "
-            f"report {name} as absent."
-        )
-    sizes = {key: len(part[0].each) for key, part in parts.items()}
-    if len(set(sizes.values())) > 1:
-        raise ValueError(
-            f"The parts of {name} must be scores of the same captions. "
-            f"Received: {sizes} captions."
-        )
-    parts = list(parts.values())
+def _mix(parts):
+    """Weighted sum of parts, pairs of `Scores` and a weight."""
+    parts = list(parts)
     return ResampledScores(
         float(sum(weight * part.corpus for part, weight in parts)),
         np.sum([weight * part.each for part, weight in parts], axis=0),

@@ -50,7 +50,8 @@ class ObjectSynonyms:
 
     Example:
 
-    >>> objects = tfcap.text.ObjectSynonyms(
+    >>> from tfcap.text.scores.object_synonyms import ObjectSynonyms
+    >>> objects = ObjectSynonyms(
     ...     [["person", "woman"], ["dog", "puppy"], ["hot dog"]]
     ... )
     >>> objects.mentioned("two women feed puppies a hot dog".split())
@@ -110,6 +111,15 @@ class ObjectSynonyms:
         except ValueError as error:
             hint = "Give a line for each object: its name, comma, a synonym."
             raise malformed(path, "", "there is no name", hint) from error
+
+    @classmethod
+    def of(cls, objects) -> "ObjectSynonyms":
+        """Reads a file by its path, or makes synonyms of groups of names."""
+        if isinstance(objects, cls):
+            return objects
+        if isinstance(objects, str | os.PathLike):
+            return cls.load(objects)
+        return cls(objects)
 
     def mentioned(self, words: Sequence[str]) -> list[str]:
         """Returns the objects that a caption mentions, as often as it does.

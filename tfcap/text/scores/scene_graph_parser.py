@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 
 from tfcap.text.missing_score import MissingScoreError
-from tfcap.text.scores.attribute_memory import AttributeMemory
 from tfcap.text.scores.scene_graph import NAME
 from tfcap.text.scores.scene_graph import SceneGraph
 from tfcap.text.scores.scene_graph_rules import read_graph
@@ -57,7 +56,6 @@ class SceneGraphParser:
 
     def __init__(self, model: str | os.PathLike | None = None):
         self._pipeline = _load(model)
-        self._parts = _remembering(self._pipeline)
         self._graphs = {}
 
     def __call__(self, captions: Sequence[Sequence[str]]) -> list[SceneGraph]:
@@ -89,9 +87,7 @@ class SceneGraphParser:
 
     def _parsed(self, docs):
         """Documents after all parts, as `Language.pipe()` has them."""
-        for part in self._parts:
-            docs = part.pipe(docs) if hasattr(part, "pipe") else map(part, docs)
-        return docs
+        return self._pipeline.pipe(docs)
 
     def _docs(self, captions):
         from spacy.tokens import Doc
@@ -104,16 +100,6 @@ class SceneGraphParser:
 def scene_graph_parser(model: str | None = None) -> SceneGraphParser:
     """Returns the parser of a model, loaded at the first call."""
     return SceneGraphParser(model)
-
-
-def _remembering(pipeline):
-    """Parts of a pipeline; its rules remember what they set."""
-    from spacy.pipeline import AttributeRuler
-
-    return [
-        AttributeMemory(part) if isinstance(part, AttributeRuler) else part
-        for _, part in pipeline.pipeline
-    ]
 
 
 def _load(model):

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfcap.text.scores.scene_graph import CATEGORIES
 from tfcap.text.scores.scene_graph import SceneGraph
-from tfcap.text.scores.scene_graph_matching import CATEGORIES
-from tfcap.text.scores.scene_graph_matching import match_scene_graphs
-from tfcap.text.scores.scene_graph_matching import synonym_sets
+from tfcap.text.scores.scene_graph import synonym_sets
 from tfcap.text.scores.scene_graph_parser import SceneGraphParser
 from tfcap.text.scores.scene_graph_parser import scene_graph_parser
 from tfcap.text.scores.scores import Scores
@@ -25,7 +24,8 @@ def spice_spacy(
     references: Sequence[Sequence[Sequence]],
     model: str | os.PathLike | None = None,
     progress: Callable | None = None,
-) -> Scores:
+    categories: bool = False,
+) -> Scores | dict[str, Scores]:
     """SPICE (spaCy): F-score of what captions say, by their scene graphs.
 
     ```python
@@ -49,9 +49,15 @@ def spice_spacy(
         model: String, optional, see `tfcap.text.SceneGraphParser`.
         progress: Function of the number of captions done and of their number,
             optional, called now and then.
+        categories: Boolean, whether to score by what is said, as SPICE does,
+            too. Defaults to `False`.
 
     Returns:
         `Scores`, in `[0, 1]`; that of the corpus is the mean of the captions.
+        With `categories`, a dict of these: `"all"`, `"objects"`,
+        `"attributes"`, `"relations"`, and of the attributes `"color"`,
+        `"count"` and `"size"`; a caption has none, NaN, where neither it nor a
+        reference says anything of the kind.
 
     Raises:
         ValueError: If lists are empty or of different lengths, or a caption
@@ -75,41 +81,6 @@ def spice_spacy(
     - Anderson et al., SPICE: Semantic Propositional Image Caption Evaluation,
       ECCV 2016, section 3
     """
-    found = spice_spacy_categories(candidates, references, model, progress)
-    return found["all"]
-
-
-def spice_spacy_categories(
-    candidates: Sequence[Sequence],
-    references: Sequence[Sequence[Sequence]],
-    model: str | os.PathLike | None = None,
-    progress: Callable | None = None,
-) -> dict[str, Scores]:
-    """Scores of `spice_spacy()` by what is said, as SPICE reports them.
-
-    Args:
-        candidates, references, model, progress: See `spice_spacy()`.
-
-    Returns:
-        Dict of `Scores`: `"all"`, `"objects"`, `"attributes"`, `"relations"`,
-        and of the attributes `"color"`, `"count"` and `"size"`. A caption has
-        no score, NaN, where neither it nor a reference says anything of the
-        kind; that of the corpus is the mean of the others.
-
-    Raises:
-        ValueError, TypeError, MissingScoreError: See `spice_spacy()`.
-
-    Example:
-
-    >>> try:
-    ...     scores = tfcap.text.spice_spacy_categories(
-    ...         [["a", "red", "bus"]], [[["a", "blue", "bus"]]]
-    ...     )
-    ...     assert scores["objects"].corpus == 1
-    ...     assert scores["color"].corpus == 0
-    ... except tfcap.text.MissingScoreError as error:
-    ...     assert "Install it" in str(error)
-    """
     check_aligned(candidates, references)
     check_lengths(candidates, references)
     parse = load_parser(model)
@@ -121,13 +92,14 @@ def spice_spacy_categories(
         said = [next(graphs) for _ in said]
         for graph, row in zip(said, several):
             true = SceneGraph.union([next(graphs) for _ in row])
-            rows.append(match_scene_graphs(graph, true))
+            rows.append(graph.f_scores(true))
         if progress is not None and len(rows) < len(candidates):
             progress(len(rows), len(candidates))
-    return {
-        name: _scores(np.array([row[name] for row in rows]))
-        for name in CATEGORIES
+    names = CATEGORIES if categories else CATEGORIES[:1]
+    found = {
+        name: _scores(np.array([row[name] for row in rows])) for name in names
     }
+    return found if categories else found["all"]
 
 
 def load_parser(model: str | os.PathLike | None = None) -> SceneGraphParser:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from tfcap.rewards.text_score import text_score
-from tfcap.text import Scores
+from tfcap.text.rewards.score_texts import score_texts
+from tfcap.text.scores.scores import Scores
 
 
 def asked(captions, references):
@@ -13,7 +13,7 @@ def asked(captions, references):
         calls.append((candidates, references))
         return Scores(0.0, np.arange(len(candidates)) + 1.0)
 
-    found = text_score(score)(captions, references)
+    found = score_texts(score, captions, references)
     return calls, found.tolist()
 
 
@@ -41,4 +41,4 @@ def test_errors_of_the_score_are_those_of_the_function():
         raise OSError("no such parser")
 
     with pytest.raises(OSError, match="no such parser"):
-        text_score(score)(["a"], [["a"]])
+        score_texts(score, ["a"], [["a"]])

@@ -32,7 +32,8 @@ def answer_statistics(
 
     Example:
 
-    >>> tfcap.metrics.answer_statistics(
+    >>> from reproduce.visdial.answer_statistics import answer_statistics
+    >>> answer_statistics(
     ...     ["yes", "Yes", "a red one", "two"], corpus=["yes", "no"]
     ... )
     {'count': 4, 'distinct': 3, 'distinct_share': 0.75, 'corpus_share': 0.5,

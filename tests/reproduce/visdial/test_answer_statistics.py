@@ -1,6 +1,6 @@
 import pytest
 
-from tfcap.metrics import answer_statistics
+from reproduce.visdial.answer_statistics import answer_statistics
 
 
 def test_counts_by_hand():

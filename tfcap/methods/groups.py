@@ -1,0 +1,561 @@
+"""A speaker whose captions of an image are compared with each other."""
+
+from typing import Any
+
+from tfcap.decoding.speaker import check_speaker
+from tfcap.methods.options import Options
+from tfcap.methods.options import check_choice
+from tfcap.methods.options import frozen
+from tfcap.methods.options import takes
+from tfcap.methods.options import with_people
+from tfcap.objectives import ClippedRatio
+from tfcap.objectives import SampleMeanBaseline
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import StructureLoss
+from tfcap.objectives.proximal import KLDivergence
+from tfcap.objectives.ranking import PreferenceLoss
+from tfcap.rewards import KLPenalty
+from tfcap.rewards import Standardized
+from tfcap.rewards.reward import WeightedSum
+from tfcap.rewards.text_rewards import as_reward
+from tfcap.training import JointTraining
+
+
+@takes(Options)
+def grpo(
+    speaker: Any,
+    reward: Any,
+    *,
+    num_samples: int = 8,
+    reference: Any = None,
+    kl_weight: float = 0.04,
+    kl_estimator: str = "k3",
+    standardize: bool | str = True,
+    normalize: str = "length",
+    clip: ClippedRatio | None = None,
+    updates_per_rollout: int = 1,
+    mask_unfinished: bool = False,
+    human_weight: float = 0.0,
+    **options: Any,
+) -> JointTraining:
+    """Trains a speaker for a reward, above the mean of an image's captions.
+
+    ```
+    advantage = (reward - mean of the samples) / their standard deviation
+    loss = mean over samples and words of -min(
+        ratio * advantage, clip(ratio, 1 - lower, 1 + upper) * advantage
+    ) + kl_weight * k3(speaker, reference)
+    ```
+
+    with the ratio of the speaker's to the sampler's probability of a word,
+    which is 1 for the first update of a rollout by a speaker without dropout:
+    one with it draws other masks, and so other ratios, at every update. Of
+    later updates and of minibatches, the gradient of the divergence is that
+    at the draw.
+
+    Args:
+        num_samples: Integer `S`, captions drawn of an image.
+        reference: `tfcap.decoding.Speaker` that stays as it is, such as a copy
+            of the speaker; its `trainable` is set to `False`. Defaults to
+            `None`, no penalty.
+        kl_weight: Float, of the divergence from it, a mean over each caption's
+            words, unfinished captions included, or with
+            `normalize="sequence"` a sum.
+        kl_estimator: `"k1"`, `"k2"` or `"k3"`, see `tfcap.rewards.KLPenalty`.
+        standardize, normalize, mask_unfinished: As those of
+            `tfcap.objectives.ScoreFunction`.
+        clip: `tfcap.objectives.ClippedRatio` of several updates, or of
+            minibatches: in one update of a whole batch ratios are 1, and a
+            clip is refused. Defaults to `ClippedRatio(0.2)`.
+        updates_per_rollout: Integer, see `tfcap.training.JointTraining`.
+        human_weight: As that of `scst()`.
+        **options: See `tfcap.methods`.
+
+    Raises:
+        ValueError: If `clip` would not be read.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> _ = speaker({
+    ...     "image": np.zeros((1, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]]]),
+    ... })
+    >>> training = tfcap.methods.grpo(speaker, tfcap.rewards.BLEU(4))
+
+    Reference:
+
+    - Shao et al., DeepSeekMath, 2024, equation 3
+    - Liang, Group Relative Policy Optimization for Image Captioning, 2025
+    """
+    given = Options.read(grpo, speaker, options)
+    samples = given.sample(num_samples=num_samples)
+    objective = ScoreFunction(
+        reward,
+        samples,
+        SampleMeanBaseline(),
+        normalize,
+        standardize=standardize,
+        mask_unfinished=mask_unfinished,
+    )
+    if reference is not None:
+        check_reference(speaker, reference)
+        by_word = "sequence" if normalize == "sequence" else "length"
+        objective += kl_weight * KLDivergence(
+            reference, samples, kl_estimator, normalize=by_word
+        )
+    elif kl_weight:
+        penalty = {"kl_weight": kl_weight, "kl_estimator": kl_estimator}
+        given.check_unread("reference=None", **penalty)
+    return given.training(
+        with_people(objective, human_weight),
+        **_clipped_updates(clip, updates_per_rollout, given.minibatch_size),
+    )
+
+
+def dr_grpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
+    """Trains as `grpo()`, without its two biases.
+
+    ```
+    advantage = reward - mean of the samples
+    loss = mean over samples of -sum_t advantage * log p(word[t]) / max_length
+    ```
+
+    so that neither rows whose samples hardly differ nor short captions weigh
+    more. The same direction as `rloo()`, of `(S - 1) / (S * max_length)` of its
+    size.
+
+    Args:
+        **options: As those of `grpo()`.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> _ = speaker({
+    ...     "image": np.zeros((1, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]]]),
+    ... })
+    >>> training = tfcap.methods.dr_grpo(speaker, tfcap.rewards.BLEU(4))
+
+    Reference:
+
+    - Liu et al., Understanding R1-Zero-Like Training: A Critical Perspective,
+      2025, section 3.2
+    """
+    own = {"standardize": False, "normalize": "constant"}
+    return grpo(speaker, reward, **own | options)
+
+
+def dapo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
+    """Trains as `grpo()`, by words, clipped higher, finished captions alone.
+
+    All words of a batch weigh alike, a ratio may rise by 0.28 and fall by 0.2,
+    and captions without an end teach nothing; `tfcap.rewards.LengthPenalty`,
+    added to the reward, says so more softly. Rows whose samples have equal
+    rewards have advantages of 0; that the paper draws others instead is left
+    out.
+
+    Ratios differ from 1, and are clipped, from the second update of a rollout
+    on; with `updates_per_rollout=1` and no minibatches nothing is clipped.
+
+    Args:
+        **options: As those of `grpo()`; `updates_per_rollout` defaults to `4`.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> _ = speaker({
+    ...     "image": np.zeros((1, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]]]),
+    ... })
+    >>> training = tfcap.methods.dapo(speaker, tfcap.rewards.BLEU(4))
+
+    Reference:
+
+    - Yu et al., DAPO: An Open-Source LLM Reinforcement Learning System at
+      Scale, 2025, section 3
+    """
+    options = _with_own_clip(ClippedRatio(0.2, 0.28), options)
+    own = {"normalize": "token", "mask_unfinished": True}
+    return grpo(speaker, reward, **own | options)
+
+
+def gspo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
+    """Trains as `grpo()`, with one importance ratio for a caption.
+
+    The ratio is the geometric mean of those of its words, with bounds of 3e-4
+    below and 4e-4 above 1. It matters from the second update of a rollout on;
+    with `updates_per_rollout=1` and no minibatches nothing is clipped.
+
+    Args:
+        **options: As those of `grpo()`; `updates_per_rollout` defaults to `4`.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> _ = speaker({
+    ...     "image": np.zeros((1, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]]]),
+    ... })
+    >>> training = tfcap.methods.gspo(speaker, tfcap.rewards.BLEU(4))
+
+    Reference:
+
+    - Zheng et al., Group Sequence Policy Optimization, 2025
+    """
+    clip = ClippedRatio(3e-4, 4e-4, "sequence")
+    return grpo(speaker, reward, **_with_own_clip(clip, options))
+
+
+def gdpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
+    """Trains as `grpo()`, each of several rewards standardized by itself.
+
+    ```
+    advantage = sum_i weight_i * (reward_i - mean_i) / deviation_i
+    ```
+
+    of a row's samples, and then less its mean over the batch, over its
+    deviation there.
+
+    Args:
+        reward: Weighted sum of rewards, such as `CIDErD(...) + 0.5 * BLEU(4)`.
+        **options: As those of `grpo()`.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> _ = speaker({
+    ...     "image": np.zeros((1, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]]]),
+    ... })
+    >>> training = tfcap.methods.gdpo(
+    ...     speaker, tfcap.rewards.BLEU(4) + 0.5 * tfcap.rewards.ROUGEL()
+    ... )
+
+    Reference:
+
+    - Liu et al., GDPO: Group reward-Decoupled Normalization Policy
+      Optimization for Multi-reward RL Optimization, 2026
+    """
+    reward = as_reward(reward)
+    pairs = [(1.0, reward)]
+    if isinstance(reward, WeightedSum):
+        pairs = reward.weighted
+    apart = WeightedSum(
+        [(weight, Standardized(part)) for weight, part in pairs]
+    )
+    return grpo(speaker, apart, **{"standardize": "batch"} | options)
+
+
+@takes(Options)
+def rloo(
+    speaker: Any,
+    reward: Any,
+    *,
+    num_samples: int = 4,
+    reference: Any = None,
+    kl_weight: float = 0.05,
+    normalize: str = "sequence",
+    clip: ClippedRatio | None = None,
+    updates_per_rollout: int = 1,
+    baseline: str = "leave_one_out",
+    **options: Any,
+) -> JointTraining:
+    """Trains a speaker for a reward, above the mean of its other samples.
+
+    ```
+    reward = reward(sample) - kl_weight * log(p(sample) / reference(sample))
+    loss = -(reward - mean of the others' rewards) * sum_t log p(word[t])
+    ```
+
+    As `scst()` with several samples, and a penalty of leaving a reference.
+
+    Args:
+        kl_weight: Float, of the penalty.
+        baseline: `"leave_one_out"`, or `"greedy"`, the reward of the greedy
+            caption.
+        num_samples, reference, normalize, clip, updates_per_rollout,
+            **options: As those of `grpo()`.
+
+    Raises:
+        ValueError: If `clip` would not be read.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> _ = speaker({
+    ...     "image": np.zeros((1, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]]]),
+    ... })
+    >>> training = tfcap.methods.rloo(speaker, tfcap.rewards.BLEU(4))
+
+    Reference:
+
+    - Kool et al., Buy 4 REINFORCE Samples, Get a Baseline for Free!, 2019
+    - Ahmadian et al., Back to Basics: Revisiting REINFORCE Style Optimization
+      for Learning from Human Feedback in LLMs, ACL 2024, section 3
+    """
+    given = Options.read(rloo, speaker, options)
+    check_choice(baseline, "baseline", ("leave_one_out", "greedy"))
+    reward = as_reward(reward)
+    if reference is not None:
+        check_reference(speaker, reference)
+        reward = reward + kl_weight * KLPenalty(reference)
+    elif kl_weight:
+        given.check_unread("reference=None", kl_weight=kl_weight)
+    return given.training(
+        given.self_critical(reward, num_samples, baseline, normalize),
+        **_clipped_updates(clip, updates_per_rollout, given.minibatch_size),
+    )
+
+
+def ppo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
+    """Trains as `rloo()`, with several clipped updates a rollout.
+
+    ```
+    loss = mean over samples and words of -min(
+        ratio * advantage, clip(ratio, 0.8, 1.2) * advantage
+    )
+    ```
+
+    Advantages are above the greedy caption or the other samples, as toolkits
+    of captioning have it; with a critic, `actor_critic()`, one update is
+    taken.
+
+    Args:
+        **options: As those of `rloo()`; `updates_per_rollout` defaults to `4`,
+            and `normalize` to `"token"`.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> _ = speaker({
+    ...     "image": np.zeros((1, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]]]),
+    ... })
+    >>> training = tfcap.methods.ppo(speaker, tfcap.rewards.BLEU(4))
+
+    Reference:
+
+    - Schulman et al., Proximal Policy Optimization Algorithms, 2017
+    """
+    own = {"updates_per_rollout": 4, "normalize": "token"}
+    return rloo(speaker, reward, **own | options)
+
+
+@takes(Options)
+def dpo(
+    speaker: Any,
+    reward: Any,
+    reference: Any,
+    *,
+    beta: float = 0.1,
+    num_samples: int = 4,
+    pairs: str = "best_worst",
+    loss: str = "dpo",
+    gamma: float = 0.0,
+    human_weight: float = 0.0,
+    **options: Any,
+) -> JointTraining:
+    """Trains a speaker to prefer those of its captions that a reward prefers.
+
+    ```
+    margin = log(p(w) / reference(w)) - log(p(l) / reference(l))
+    loss = -log sigmoid(beta * margin)
+    ```
+
+    of the best and the worst of an image's samples, drawn anew at every step.
+    Logged are the share of pairs whose margin is positive, as `accuracy`, the
+    mean `margin`, and the `pairs` of a row.
+
+    Args:
+        reference: As that of `grpo()`.
+        beta: Float, positive.
+        num_samples: Integer `S`, captions drawn of an image.
+        pairs: `"best_worst"`, one pair a row, or `"all"`.
+        loss: `"dpo"`, `"ipo"` or `"simpo"`.
+        gamma: Float, target margin, of SimPO alone.
+        human_weight, **options: As those of `scst()`.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> reference = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> for each in (speaker, reference):
+    ...     _ = each({
+    ...         "image": np.zeros((1, 1, 3), "float32"),
+    ...         "caption": np.array([[[5, 2]]]),
+    ...     })
+    >>> reference.set_weights(speaker.get_weights())
+    >>> training = tfcap.methods.dpo(speaker, tfcap.rewards.BLEU(4), reference)
+
+    Reference:
+
+    - Rafailov et al., Direct Preference Optimization, NeurIPS 2023
+    - Guo et al., Direct Language Model Alignment from Online AI Feedback,
+      2024, for pairs of the model's own samples
+    """
+    given = Options.read(dpo, speaker, options)
+    if reference is not None:
+        check_reference(speaker, reference)
+    samples = given.sample(num_samples=num_samples)
+    objective = PreferenceLoss(
+        reward, samples, reference, loss, beta, gamma, pairs
+    )
+    return given.training(with_people(objective, human_weight))
+
+
+def ipo(
+    speaker: Any, reward: Any, reference: Any, **options: Any
+) -> JointTraining:
+    """Trains as `dpo()`, by the squared error of margins.
+
+    ```
+    loss = (margin - 1 / (2 * beta)) ** 2
+    ```
+
+    which pulls a margin to a number, where that of DPO grows without bound.
+
+    Args:
+        reference, **options: As those of `dpo()`.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> reference = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> for each in (speaker, reference):
+    ...     _ = each({
+    ...         "image": np.zeros((1, 1, 3), "float32"),
+    ...         "caption": np.array([[[5, 2]]]),
+    ...     })
+    >>> training = tfcap.methods.ipo(speaker, tfcap.rewards.BLEU(4), reference)
+
+    Reference:
+
+    - Azar et al., A General Theoretical Paradigm to Understand Learning from
+      Human Preferences, AISTATS 2024
+    """
+    return dpo(speaker, reward, reference, **{"loss": "ipo"} | options)
+
+
+def simpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
+    """Trains as `dpo()`, by mean log probabilities, without a reference.
+
+    ```
+    loss = -log sigmoid(beta * (mean log p(w) - mean log p(l)) - gamma)
+    ```
+
+    Args:
+        **options: As those of `dpo()`; `beta` defaults to `2.0`, and `gamma`
+            to `1.0`.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> _ = speaker({
+    ...     "image": np.zeros((1, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]]]),
+    ... })
+    >>> training = tfcap.methods.simpo(speaker, tfcap.rewards.BLEU(4))
+
+    Reference:
+
+    - Meng et al., SimPO: Simple Preference Optimization with a Reference-Free
+      Reward, NeurIPS 2024
+    """
+    own = {"loss": "simpo", "beta": 2.0, "gamma": 1.0}
+    return dpo(speaker, reward, None, **own | options)
+
+
+@takes(Options)
+def structured(
+    speaker: Any,
+    reward: Any,
+    *,
+    loss: str = "risk",
+    scale: float = 1.0,
+    length_normalized: bool = True,
+    num_samples: int = 5,
+    human_weight: float = 0.0,
+    **options: Any,
+) -> JointTraining:
+    """Trains a speaker to rank its captions of an image as a reward does.
+
+    ```
+    risk = sum_u softmax(mean log p)(u) * (best reward - reward(u))
+    ```
+
+    Minimum risk, or one of the other losses of
+    `tfcap.objectives.StructureLoss`: `"sequence_likelihood"`,
+    `"softmax_margin"`, `"max_margin"`, `"multi_margin"`.
+
+    Args:
+        loss, scale, length_normalized: As those of
+            `tfcap.objectives.StructureLoss`.
+        num_samples: Integer `S`, captions drawn of an image.
+        human_weight, **options: As those of `scst()`.
+
+    Example:
+
+    >>> speaker = tfcap.models.ShowTellSpeaker(50, units=4)
+    >>> _ = speaker({
+    ...     "image": np.zeros((1, 1, 3), "float32"),
+    ...     "caption": np.array([[[5, 2]]]),
+    ... })
+    >>> training = tfcap.methods.structured(
+    ...     speaker, tfcap.rewards.BLEU(4), loss="max_margin"
+    ... )
+
+    Reference:
+
+    - Edunov et al., Classical Structured Prediction Losses for Sequence to
+      Sequence Learning, NAACL 2018
+    """
+    given = Options.read(structured, speaker, options)
+    samples = given.sample(num_samples=num_samples)
+    objective = StructureLoss(reward, samples, loss, scale, length_normalized)
+    return given.training(with_people(objective, human_weight))
+
+
+def check_reference(speaker: Any, reference: Any) -> None:
+    """Leaves a reference speaker as it is; refuses the speaker itself."""
+    if reference is speaker:
+        raise ValueError(
+            "`reference` must be another object than `speaker`, which moves. "
+            "Received: the same. Pass a copy, or "
+            "`tfcap.models.WithoutAdapters(speaker)`."
+        )
+    check_speaker(reference, "reference")
+    frozen(reference)
+
+
+def _clipped_updates(clip, updates, minibatch_size):
+    """Arguments of the training: updates of a rollout, and their ratio.
+
+    One update on all that was drawn has a ratio of 1, and needs none.
+    """
+    if updates == 1 and not minibatch_size:
+        if clip is None:
+            return {}
+        raise ValueError(
+            "`clip` must be left out where one update takes all that was "
+            "drawn: its ratios are 1, and none is clipped. Received: a clip, "
+            "and updates_per_rollout=1. Take several updates, "
+            "`updates_per_rollout=4`, or give a `minibatch_size`."
+        )
+    ratio = clip or ClippedRatio()
+    return {"updates_per_rollout": updates, "clipped_ratio": ratio}
+
+
+def _with_own_clip(clip, options):
+    """Options of a method with a clip of its own, and so of four updates.
+
+    Its own clip is left out where one update would not read it; that of the
+    caller is refused there.
+    """
+    options = {"updates_per_rollout": 4} | options
+    if options["updates_per_rollout"] == 1 and not options.get(
+        "minibatch_size"
+    ):
+        return options
+    return {"clip": clip} | options

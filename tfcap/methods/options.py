@@ -1,0 +1,275 @@
+"""Arguments that the methods share, and parts that are made of them."""
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from collections.abc import Iterable
+from typing import Any
+from typing import Self
+
+import keras
+
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
+from tfcap.decoding import Greedy
+from tfcap.decoding import Sample
+from tfcap.decoding.speaker import check_speaker
+from tfcap.layers import Categorical
+from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import Objective
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import TeacherForcing
+from tfcap.rewards import Retrieval
+from tfcap.rewards.text_rewards import as_reward
+from tfcap.training import JointTraining
+from tfcap.training import Learner
+
+
+@dataclasses.dataclass
+class TrainingOptions:
+    """Options of training, which every method takes.
+
+    Args:
+        global_clipnorm: Float or `None`, norm to clip the gradient of each
+            network to.
+        nonfinite, minibatch_size: As those of `tfcap.training.JointTraining`.
+    """
+
+    global_clipnorm: float | None = None
+    nonfinite: str = "raise"
+    minibatch_size: int | None = None
+
+    @classmethod
+    def read(
+        cls, method: Callable, speaker: Any, options: dict, name="speaker"
+    ) -> Self:
+        """Reads the options of a method that was given a speaker.
+
+        Raises:
+            TypeError: If the speaker is none, or an option unknown.
+        """
+        check_speaker(speaker, name)
+        known = [field.name for field in dataclasses.fields(cls)]
+        for option, value in options.items():
+            if option not in known:
+                takes = ", ".join(inspect.signature(method).parameters)
+                raise TypeError(
+                    f"`{option}` must be an argument of "
+                    f"{method.__name__}(). Received: {option}={value!r}. It "
+                    f"takes {takes}."
+                )
+        read = cls(**options)
+        read.method, read.speaker, read.name = method, speaker, name
+        return read
+
+    def training(
+        self, objective: Any, learners: dict | None = None, **more: Any
+    ) -> JointTraining:
+        """Makes the model that is trained.
+
+        Args:
+            objective: `tfcap.objectives.Objective` of the speaker; or `None`.
+            learners: Dict of the network, the objective, `every` and `offset`
+                of further `Learner`s, by name.
+            **more: Further arguments of the model.
+        """
+        own = {}
+        if objective is not None:
+            own[self.name] = (self.speaker, objective)
+        learners = {
+            name: Learner(network, taught, self.global_clipnorm, *turns)
+            for name, (network, taught, *turns) in (
+                own | (learners or {})
+            ).items()
+        }
+        return JointTraining(
+            self.speaker,
+            learners,
+            self.nonfinite,
+            self.minibatch_size,
+            **more,
+        )
+
+    def check_unread(self, variant: str, **given: Any) -> None:
+        """Refuses arguments that were given to a variant that reads none.
+
+        Args:
+            variant: String, the choice by which they are not read.
+            **given: Arguments of the method by their names.
+        """
+        for name, value in given.items():
+            default = inspect.signature(self.method).parameters[name].default
+            if value != default:
+                raise ValueError(
+                    f"`{name}` must stay {default!r} for {variant}, which does "
+                    f"not read it. Received: {name}={value!r}. Leave it out."
+                )
+
+
+@dataclasses.dataclass
+class Options(TrainingOptions):
+    """Options of words, which every method takes whose speaker speaks.
+
+    Args:
+        max_length: Integer `T`, number of words with the end token.
+        suppress: Tuple of integers, ids that are never said, such as the
+            unknown word's.
+        seed: Integer, of what is sampled.
+    """
+
+    max_length: int = 16
+    suppress: tuple = ()
+    seed: int | None = None
+
+    @property
+    def allowed(self) -> dict:
+        """Arguments of decoders that say no other words."""
+        return {
+            "max_length": self.max_length,
+            "suppress": tuple(self.suppress),
+        }
+
+    @functools.cached_property
+    def greedy(self) -> Greedy:
+        """One object: terms that are given it share its rollout."""
+        return Greedy(**self.allowed)
+
+    @functools.cached_property
+    def sampled(self) -> Sample:
+        """One caption drawn of an image, which several terms may judge."""
+        return self.sample()
+
+    def sample(self, channel=None, num_samples=1, **more) -> Sample:
+        """Words drawn through a channel, `Categorical` unless one is given."""
+        channel = channel or Categorical(seed=self.seed)
+        return Sample(channel, num_samples, **self.allowed, **more)
+
+    def self_critical(
+        self, reward, num_samples=1, baseline=None, normalize="token"
+    ) -> ScoreFunction:
+        """REINFORCE above the greedy caption, or above the other samples.
+
+        Args:
+            baseline: `"greedy"` or `"leave_one_out"`. Defaults to the first
+                for one sample, and the second for several.
+        """
+        # One object, for the samples and for what they are compared with.
+        reward = as_reward(reward)
+        num_samples = checked_integer(num_samples, "num_samples")
+        if baseline is None:
+            baseline = "greedy" if num_samples == 1 else "leave_one_out"
+        baselines = {
+            "greedy": lambda: DecoderBaseline(reward, self.greedy),
+            "leave_one_out": LeaveOneOutBaseline,
+        }
+        check_choice(baseline, "baseline", baselines)
+        samples = self.sampled
+        if num_samples > 1:
+            samples = self.sample(num_samples=num_samples)
+        return ScoreFunction(reward, samples, baselines[baseline](), normalize)
+
+
+@dataclasses.dataclass
+class HingeOptions(Options):
+    """Options of methods that listen by a hinge loss.
+
+    Args:
+        margin: Float, of the hinge loss.
+        negatives, same: As those of `tfcap.rewards.Retrieval`.
+    """
+
+    margin: float = 0.2
+    negatives: Any = "hardest"
+    same: str | None = None
+
+    def retrieval(self, listener: Any, **more: Any) -> Retrieval:
+        """Certainty of a listener, as a reward."""
+        return Retrieval(
+            listener, self.margin, self.negatives, same=self.same, **more
+        )
+
+    def trade_off(self, lambda_, discriminability, naturalness) -> Objective:
+        """Equation 1 of PSST, of an objective that is summed over a batch."""
+        checked_number(lambda_, "lambda_", "in [0, 1]", lambda x: 0 <= x <= 1)
+        if naturalness is None:
+            if lambda_ < 1:
+                raise ValueError(
+                    "`naturalness` must be a reward where `lambda_` is below "
+                    f"1. Received: naturalness=None, lambda_={lambda_}. Give "
+                    "`tfcap.rewards.CIDErD(document_frequencies)`."
+                )
+            return lambda_ * discriminability
+        if not isinstance(naturalness, Objective):
+            naturalness = self.self_critical(naturalness)
+        return lambda_ * discriminability + (1.0 - lambda_) * naturalness
+
+
+def takes(options: type) -> Callable:
+    """Decorates a method: its signature tells its options, too."""
+
+    def decorated(method):
+        signature = inspect.signature(method)
+        own = [
+            each
+            for each in signature.parameters.values()
+            if each.kind is not each.VAR_KEYWORD
+        ]
+        shared = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=field.type,
+            )
+            for field in dataclasses.fields(options)
+        ]
+        method.__signature__ = signature.replace(parameters=[*own, *shared])
+        return method
+
+    return decorated
+
+
+def with_people(objective, human_weight: float):
+    """An objective, and the likelihood of human captions beside it."""
+    if not human_weight:
+        return objective
+    return objective + human_weight * TeacherForcing("token")
+
+
+def check_choice(value: Any, name: str, choices: Iterable) -> None:
+    """Refuses what is not one of some strings."""
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {tuple(choices)}. Received: "
+            f"{name}={value!r}."
+        )
+
+
+def frozen(*networks: Any) -> None:
+    """Leaves networks as they are, which are read."""
+    for network in networks:
+        if isinstance(network, keras.layers.Layer):
+            network.trainable = False
+
+
+class _Embedder:
+    """A pair of functions, as a retriever that nobody trains."""
+
+    def __init__(self, images: Callable, texts: Callable):
+        self.images, self.texts = images, texts
+
+    def embed_images(self, image, training=False):
+        return self.images(image)
+
+    def embed_texts(self, words, mask, training=False):
+        return self.texts(words, mask)
+
+
+def frozen_embedder(network: Any) -> Any:
+    """An object that embeds, of itself or of a pair of functions."""
+    if isinstance(network, tuple) and len(network) == 2:
+        return _Embedder(*network)
+    frozen(network)
+    return network

@@ -1,0 +1,231 @@
+"""Judgements of networks that tell human words from generated ones."""
+
+from typing import Any
+
+from keras import ops
+
+from tfcap._ops import masked_mean
+from tfcap.losses.masked_loss import one_pair_loss
+from tfcap.rewards.retrieval import check_embedder
+from tfcap.rewards.retrieval import embedded_images
+from tfcap.rewards.retrieval import embedded_texts
+from tfcap.rewards.retrieval import image_key
+from tfcap.rewards.retrieval import image_of
+from tfcap.rewards.retrieval import is_differentiable
+from tfcap.rewards.reward import Reward
+from tfcap.rewards.reward import check_vocabulary
+
+
+class MatchProbability(Reward):
+    """The probability that a caption is human, and of its image.
+
+    ```
+    reward = sigmoid(logits(embed_images(image), embed_texts(caption)))
+    ```
+
+    An adversary: `tfcap.objectives.DiscriminatorLoss` trains it to tell
+    captions of the speaker from human ones, of this image and of others.
+    Differentiable by the words, too, where the retriever is.
+
+    Args:
+        evaluator: Object with `logits(images, texts)`, from embeddings of
+            images `(B, D)` and their texts `(B, S, D)` to `(B, S)`, and with
+            the methods of a retriever if none is given, such as
+            `tfcap.models.CaptionEvaluator`; or without them, such as
+            `tfcap.models.PairDiscriminator`.
+        retriever: Object that embeds for the evaluator and stays as it is,
+            as that of `tfcap.rewards.BidirectionalContrastive`. Defaults to
+            the evaluator.
+        image: String, the key in the batch of the images, `(B, P, D)`, or of
+            their embeddings, `(B, D)`. Defaults to the retriever's
+            `image_key` if it has one, else to `"image"`.
+        name: String. Defaults to `"match_probability"`.
+
+    Example:
+
+    >>> evaluator = tfcap.models.CaptionEvaluator(50, units=8)
+    >>> sample = tfcap.decoding.Sample()
+    >>> objective = tfcap.objectives.ScoreFunction(
+    ...     tfcap.rewards.MatchProbability(evaluator), sample
+    ... )
+    >>> adversary = tfcap.objectives.DiscriminatorLoss(evaluator, sample)
+
+    Reference:
+
+    - Dai et al., Towards Diverse and Natural Image Descriptions via a
+      Conditional GAN, ICCV 2017, section 3.1
+    - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
+      Captions in CLIP Guided Reinforcement Learning, 2024, section 3.2, with a
+      retriever
+    """
+
+    def __init__(
+        self,
+        evaluator,
+        retriever=None,
+        image=None,
+        name="match_probability",
+    ):
+        check_evaluator(evaluator, retriever)
+        self.evaluator = evaluator
+        self.retriever = retriever
+        self.image = image_key(self._reader, image)
+        self.name = name
+        self.differentiable = is_differentiable(self._reader)
+
+    @property
+    def _reader(self):
+        return self.evaluator if self.retriever is None else self.retriever
+
+    def call(self, rollout, episode):
+        check_vocabulary(self._reader, episode, "evaluator")
+        image, mask = image_of(episode, self.image, "MatchProbability")
+        images = embedded_images(self._reader, image, mask=mask)
+        images = ops.stop_gradient(images)
+        texts = embedded_texts(self._reader, rollout)
+        logits = self.evaluator.logits(images, texts)
+        nonempty = ops.cast(rollout.nonempty, logits.dtype)
+        return ops.sigmoid(logits) * nonempty
+
+
+def check_evaluator(evaluator, retriever):
+    """Refuses what cannot judge captions, or read them."""
+    if retriever is None:
+        check_embedder(evaluator, "evaluator")
+    else:
+        check_embedder(retriever, "retriever")
+    if not hasattr(evaluator, "logits"):
+        raise TypeError(
+            "`evaluator` must have the method `logits()`. Received: "
+            f"evaluator={evaluator!r}."
+        )
+
+
+class DialogScore(Reward):
+    """Closeness of a generated answer to the human one, for a critic.
+
+    ```
+    reward = -tau * log(1 + exp((e . f(truth) - e . f(answer)) / tau))
+    ```
+
+    with `e` the critic's reading of the question and `f` of an answer. Where
+    there are several human answers, the mean over those that are present.
+
+    Args:
+        discriminator: Object with `encode(inputs, training)`, returning `e` of
+            shape `(B, D)`, and `embed(answers, mask, training)`, returning
+            `(B, S, D)` from tokens `(B, S, T)` or words `(B, S, T, V)`; such
+            as `tfcap.models.DialogDiscriminator`.
+        learning: Boolean, whether the discriminator is itself being trained
+            on this reward, so that gradients reach everything it read.
+            Defaults to `False`: it runs in inference mode, and `e` and
+            `f(truth)` are constants.
+        temperature: Float, tau. The less it is, the less an answer gains
+            once it scores above the human one: as it goes to 0, the reward
+            is that of a hinge. Defaults to `1.0`, as in the paper.
+
+    Example:
+
+    >>> discriminator = tfcap.models.DialogDiscriminator(
+    ...     50, tfcap.layers.HCIAEEncoder(8), tfcap.layers.AnswerEncoder(8)
+    ... )
+    >>> sample = tfcap.decoding.Sample(tfcap.layers.GumbelSoftmaxST())
+    >>> objective = tfcap.objectives.Pathwise(
+    ...     tfcap.rewards.DialogScore(discriminator), sample
+    ... )
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, equation 5. The released code
+      keeps the discriminator's dropout on and adds its norm penalty; here it
+      is a fixed judge.
+    """
+
+    differentiable = True
+    name = "dialog_score"
+
+    def __init__(
+        self,
+        discriminator: Any,
+        learning: bool = False,
+        temperature: float = 1.0,
+    ):
+        if not temperature > 0:
+            raise ValueError(
+                "`temperature` must be greater than 0. Received: "
+                f"temperature={temperature}."
+            )
+        self.discriminator = discriminator
+        self.learning = learning
+        self.temperature = temperature
+
+    def call(self, rollout, episode):
+        check_vocabulary(self.discriminator, episode, "discriminator")
+        critic = self.discriminator
+        training = self.learning and episode.training
+        anchor = critic.encode(episode.inputs, training=training)
+        human = episode.references
+        truth = critic.embed(human.tokens, human.mask, training=training)
+        if not self.learning:
+            anchor = ops.stop_gradient(anchor)
+            truth = ops.stop_gradient(truth)
+        answer = critic.embed(
+            rollout.listener_inputs, rollout.mask, training=training
+        )
+        # Every answer beside every human one: `(B, S, N, D)`.
+        read = anchor[:, None, None], truth[:, None], answer[:, :, None]
+        rows, samples = ops.shape(answer)[:2]
+        shape = rows, samples, *ops.shape(truth)[1:]
+        read = [ops.broadcast_to(x, shape) for x in read]
+        losses = one_pair_loss(read[0] / self.temperature, *read[1:])
+        mean = masked_mean(losses, human.nonempty[:, None], axis=-1)
+        return -self.temperature * mean
+
+
+class Grammar(Reward):
+    """The probability that a caption is well formed, whatever its image.
+
+    ```
+    reward = sigmoid(logits(caption))
+    ```
+
+    A judge that is trained once, on corrupted captions, and stays as it is:
+    it knows the mistakes that it was shown, and not those that a speaker finds
+    out, as an adversary like that of `tfcap.rewards.MatchProbability` would.
+    Differentiable by the words, too.
+
+    Args:
+        classifier: Object with `logits(words, mask)`, from tokens `(B, S, T)`
+            or words `(B, S, T, V)` to `(B, S)`, such as
+            `tfcap.models.GrammarClassifier`; of the speaker's vocabulary.
+        name: String. Defaults to `"grammar"`.
+
+    Example:
+
+    >>> classifier = tfcap.models.GrammarClassifier(50, units=8)
+    >>> reward = 2.0 * tfcap.rewards.BLEU(4) + tfcap.rewards.Grammar(classifier)
+    >>> reward.terms
+    ('bleu_4', 'grammar')
+
+    Reference:
+
+    - Cho et al., Fine-grained Image Captioning with CLIP Reward, Findings of
+      NAACL 2022, section 3.2
+    """
+
+    differentiable = True
+
+    def __init__(self, classifier, name="grammar"):
+        if not hasattr(classifier, "logits"):
+            raise TypeError(
+                "`classifier` must have the method `logits()`. Received: "
+                f"classifier={classifier!r}."
+            )
+        self.classifier = classifier
+        self.name = name
+
+    def call(self, rollout, episode):
+        check_vocabulary(self.classifier, episode, "classifier")
+        logits = self.classifier.logits(rollout.listener_inputs, rollout.mask)
+        nonempty = ops.cast(rollout.nonempty, logits.dtype)
+        return ops.sigmoid(logits) * nonempty

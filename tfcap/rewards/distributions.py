@@ -1,0 +1,171 @@
+"""Rewards of how likely words are: to a reference, and to their speaker."""
+
+from typing import Any
+
+from keras import ops
+
+from tfcap.rewards.reward import Reward
+from tfcap.rewards.reward import check_vocabulary
+
+KL_ESTIMATORS = ("k1", "k2", "k3")
+
+
+class KLPenalty(Reward):
+    """Minus an estimate of the divergence from a reference, in nats.
+
+    ```
+    E[reward] = -KL(speaker || reference)
+    ```
+
+    over whole captions. By k1, log probability under the reference less that
+    under the speaker, the score-function estimator of it is without bias. It
+    keeps a speaker that is trained for a reward from leaving the language
+    that it has learned from people. As a loss, such as GRPO's, it is
+    `tfcap.methods.grpo()`. Words that the decoder suppresses, and
+    n-grams that it does not repeat, are impossible to the reference, too;
+    `top_k` and `top_p` are the speaker's alone.
+
+    ```
+    k1 = log_ratio
+    k2 = log_ratio ** 2 / 2
+    k3 = exp(-log_ratio) - 1 + log_ratio
+    ```
+
+    of `log_ratio = log p(word) - log reference(word)`, words from `p`. The
+    means of k1 and k3 are `KL(p || reference)`, that of k2 is nearly so where
+    the two are close; k2 and k3 are never negative. The gradient of k2 is in
+    the mean that of the divergence, those of k1 and k3 are not: k1's is 0.
+
+    Args:
+        reference: `tfcap.decoding.Speaker` of the same vocabulary, which stays
+            as it is, such as a copy of the speaker before training.
+        name: String. Defaults to `"kl_penalty"`.
+        estimator: `"k1"`, `"k2"` or `"k3"`, summed over words. Defaults
+            to `"k1"`.
+
+    Example:
+
+    >>> reference = tfcap.models.ShowTellSpeaker(50, units=8)
+    >>> anchor = tfcap.rewards.KLPenalty(reference)
+    >>> (tfcap.rewards.BLEU(4) + 0.05 * anchor).terms
+    ('bleu_4', 'kl_penalty')
+
+    Reference:
+
+    - Jaques et al., Sequence Tutor: Conservative Fine-Tuning of Sequence
+      Generation Models with KL-control, ICML 2017
+    - Schulman, Approximating KL Divergence, 2020: k1, k2 and k3
+    """
+
+    reads_log_probs = True
+    judges = False
+
+    def __init__(
+        self,
+        reference: Any,
+        name: str = "kl_penalty",
+        estimator: str = "k1",
+    ):
+        check_reference(reference)
+        check_kl_estimator(estimator)
+        self.reference = reference
+        self.name = name
+        self.estimator = estimator
+
+    def call(self, rollout, episode):
+        familiar = reference_log_probs(self.reference, rollout, episode)
+        own = ops.stop_gradient(episode.log_probs(rollout))
+        log_ratio = ops.where(rollout.mask > 0, own - familiar, 0.0)
+        return -ops.sum(kl_estimate(log_ratio, self.estimator), axis=-1)
+
+
+def kl_estimate(log_ratio: Any, estimator: str = "k1") -> Any:
+    """Estimates a divergence from log ratios, see `KLPenalty`.
+
+    Example:
+
+    >>> from tfcap.rewards.distributions import kl_estimate
+    >>> print(kl_estimate(np.array([0.0, 2.0]), "k2").numpy())
+    [0. 2.]
+    """
+    check_kl_estimator(estimator)
+    if estimator == "k1":
+        return log_ratio
+    if estimator == "k2":
+        return 0.5 * ops.square(log_ratio)
+    return ops.expm1(-log_ratio) + log_ratio
+
+
+def check_kl_estimator(estimator: str) -> None:
+    """Refuses what names no estimator."""
+    if estimator not in KL_ESTIMATORS:
+        raise ValueError(
+            f"`estimator` must be one of {KL_ESTIMATORS}. Received: "
+            f"estimator={estimator!r}."
+        )
+
+
+def check_reference(reference: Any) -> None:
+    """Refuses what cannot score words."""
+    for method in ("begin", "log_probs"):
+        if not hasattr(reference, method):
+            raise TypeError(
+                "`reference` must be a `tfcap.decoding.Speaker`. Received: "
+                f"reference={reference!r}."
+            )
+
+
+def reference_log_probs(reference: Any, rollout: Any, episode: Any) -> Any:
+    """Log probabilities `(B, S, T)` under a reference, without gradient."""
+    check_vocabulary(reference, episode, "reference")
+    state = reference.begin(episode.inputs, training=False)
+    return ops.stop_gradient(episode.scores_by(reference, state, rollout))
+
+
+class Surprisal(Reward):
+    """Minus the log probability of a caption, in nats: an entropy bonus.
+
+    ```
+    E[reward] = entropy of the captions
+    gradient of the entropy = E[reward * gradient of log p(caption)]
+    ```
+
+    so that `ScoreFunction(reward + 0.01 * Surprisal(), ...)` is trained for
+    the reward and for the entropy of whole captions, of which long ones have
+    more. Word by word it is the entropy bonus of reinforcement learning: every
+    word has credit for itself alone, and nothing is gained by speaking on.
+
+    ```
+    gradient of the entropy of word t, given those before
+        = E[reward[t] * gradient of log p(word t)]
+    ```
+
+    Args:
+        per_word: Boolean, whether the reward is of every word, `(B, S, T)`.
+            Defaults to `False`.
+        name: String. Defaults to `"surprisal"`.
+
+    Example:
+
+    >>> reward = tfcap.rewards.BLEU(4) + 0.01 * tfcap.rewards.Surprisal()
+    >>> reward.terms
+    ('bleu_4', 'surprisal')
+
+    Reference:
+
+    - Mnih et al., Asynchronous Methods for Deep Reinforcement Learning, ICML
+      2016
+    - Chen and Jin, Better Captioning with Sequence-Level Exploration, CVPR
+      2020, section 5.3, SLL-ME
+    """
+
+    reads_log_probs = True
+
+    def __init__(self, per_word=False, name="surprisal"):
+        self.per_word = per_word
+        self.name = name
+
+    def call(self, rollout, episode):
+        log_probs = ops.stop_gradient(episode.log_probs(rollout))
+        log_probs = ops.where(rollout.mask > 0, log_probs, 0.0)
+        return -log_probs if self.per_word else -ops.sum(log_probs, axis=-1)
