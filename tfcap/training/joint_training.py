@@ -74,6 +74,8 @@ class JointTraining(keras.Model):
     variables, so that a run that is resumed from a checkpoint goes on with
     whose turn it was.
 
+    An optimizer with `gradient_accumulation_steps=k` steps once in k batches,
+    as in Keras, on one device; `global_clipnorm` clips the gradient of each.
     Callbacks find one `optimizer`; of several learners it is a
     `keras.optimizers.MultiOptimizer`, whose `optimizers` have the rates.
 
