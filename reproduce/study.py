@@ -128,13 +128,11 @@ class Study:
             ]
         if self.verbose > 1:
             callbacks.append(ProgressLines(name))
-        model.fit(
+        Resume(self.path(name, "checkpoints")).fit(
+            model,
             batches.dataset(epochs),
             epochs=epochs,
-            steps_per_epoch=batches.steps_per_epoch,
-            # The data set is in its order already.
-            shuffle=False,
-            callbacks=[*callbacks, Resume(self.path(name, "checkpoints"))],
+            callbacks=callbacks,
             verbose=self.bars,
         )
         for role, network in networks.items():

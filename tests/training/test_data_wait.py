@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.training.resumed import fit
+from tfcap.data import DatasetBatches
 from tfcap.training import DataWait
 
 
@@ -104,15 +105,14 @@ def test_an_epoch_of_one_step_has_a_share_as_well():
 
 
 def test_a_run_that_goes_on_is_watched(tmp_path):
-    class Batches:
-        steps_per_epoch = batch_size = 2
-
-        def dataset(self, epochs, start_step=0):
-            return batches(2 * epochs - start_step)
+    def batch(step):
+        return np.ones((2, 3), "float32"), np.ones((2, 1), "float32")
 
     model = keras.Sequential([keras.layers.Dense(1)])
     model.compile("sgd", "mse")
     model.build((2, 3))
     model.optimizer.build(model.trainable_variables)
-    history = fit(model, Batches(), 2, tmp_path, [DataWait()], verbose=0)
+    history = fit(
+        model, DatasetBatches(batch, 2), 2, tmp_path, [DataWait()], verbose=0
+    )
     assert len(history.history["data_wait"]) == 2

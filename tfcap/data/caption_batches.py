@@ -9,8 +9,8 @@ from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import image_entries
 from tfcap.data.mapped_features import stored_positions
 from tfcap.data.step_pipeline import check_batch_size
+from tfcap.data.step_pipeline import indexed_dataset
 from tfcap.data.step_pipeline import row_pipeline
-from tfcap.data.step_pipeline import step_pipeline
 from tfcap.data.window_reader import draw_windows
 from tfcap.data.window_reader import order_captions
 from tfcap.data.window_reader import order_images
@@ -153,8 +153,7 @@ class CaptionBatches:
             such; and with these, `retriever_image` `(B, P, D)`. Where images
             have fewer positions than others, `image_mask` `(B, P)` and others.
         """
-        steps = epochs * self.steps_per_epoch
-        return step_pipeline(self.batch, range(start_step, steps))
+        return indexed_dataset(self, epochs, start_step)
 
     def evaluation(self, batch_size: int | None = None):
         """All images once, in their order, the last batch perhaps smaller.

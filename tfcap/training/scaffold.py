@@ -14,6 +14,7 @@ from tfcap.training.nonfinite import check_nonfinite
 from tfcap.training.nonfinite import explained
 from tfcap.training.refusals import check_callbacks
 from tfcap.training.refusals import refusal_to_save
+from tfcap.training.resume import run_fit
 
 
 class Scaffold(keras.Model):
@@ -71,8 +72,10 @@ class Scaffold(keras.Model):
             ready = isinstance(callbacks, keras.callbacks.CallbackList)
             given = callbacks.callbacks if ready else callbacks
             check_callbacks(self, keras.tree.flatten(given or []))
-        return super().fit(
-            *(x, y, batch_size, epochs, verbose, callbacks), *args, **kwargs
+        return run_fit(
+            *(super().fit, x, y, batch_size, epochs, verbose, callbacks),
+            *args,
+            **kwargs,
         )
 
     def finalize_weights(self):
