@@ -275,7 +275,8 @@ def our_steps(sizes, rounds):
     from tfcap.objectives import ScoreFunction
     from tfcap.rewards import TextReward
     from tfcap.text import Vocabulary
-    from tfcap.training import ObjectiveModel
+    from tfcap.training import JointTraining
+    from tfcap.training import Learner
 
     speaker, first = our_speaker(sizes), len(lm_task.SPECIAL)
     words = [lm_task.word(i) for i in range(first, sizes.vocabulary)]
@@ -287,7 +288,8 @@ def our_steps(sizes, rounds):
         standardize=True,
         normalize="token",
     )
-    model = ObjectiveModel(objective, speaker, global_clipnorm=1.0)
+    learner = Learner(speaker, objective, global_clipnorm=1.0)
+    model = JointTraining(speaker, {"speaker": learner})
     model.compile(keras.optimizers.AdamW(1e-6, weight_decay=0.0))
     prompts = np.array(lm_task.prompt_ids(sizes, 8 * sizes.prompts))
     prompts = prompts.reshape(8, sizes.prompts, -1)

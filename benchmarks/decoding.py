@@ -4,7 +4,7 @@ python benchmarks/decoding.py
 python benchmarks/decoding.py --json decoding.json --figure decoding.png
 python benchmarks/decoding.py --lengths 16 64 256 --unrolled 64
 
-REINFORCE with a leave-one-out baseline, `ObjectiveModel.train_on_batch()`: a
+REINFORCE with a leave-one-out baseline, `JointTraining.train_on_batch()`: a
 `TransformerSpeaker` of 3 layers of 128 units, 4 images, 4 samples, 1,000 words.
 Its weights are random: sentences hardly end early, and the loop runs to the
 last word. Each point is a process of its own: CPU seconds of the first step
@@ -94,7 +94,7 @@ def made(unroll, length):
     from tfcap.objectives import LeaveOneOutBaseline
     from tfcap.objectives import ScoreFunction
     from tfcap.rewards import Reward
-    from tfcap.training import ObjectiveModel
+    from tfcap.training import JointTraining
 
     class Even(Reward):
         """The share of words whose id is even."""
@@ -107,8 +107,8 @@ def made(unroll, length):
     speaker = TransformerSpeaker(1000, units=128, layers=3, max_length=length)
     speaker.build({"image": (None, 16, 64)})
     sample = Sample(num_samples=4, max_length=length, unroll=unroll)
-    model = ObjectiveModel(
-        ScoreFunction(Even(), sample, LeaveOneOutBaseline()), speaker
+    model = JointTraining(
+        speaker, ScoreFunction(Even(), sample, LeaveOneOutBaseline())
     )
     model.compile(keras.optimizers.Adam(1e-4))
     rng = np.random.default_rng(0)

@@ -49,7 +49,7 @@ def work(sizes, batch):
 
 
 def step(sizes, batch):
-    """A training step: `train_on_batch()` of an `ObjectiveModel`."""
+    """A training step: `train_on_batch()` of a `JointTraining`."""
     import keras
     import tensorflow as tf
 
@@ -62,7 +62,7 @@ def step(sizes, batch):
     from tfcap.objectives import Pathwise
     from tfcap.objectives import TeacherForcing
     from tfcap.rewards import DialogScore
-    from tfcap.training import ObjectiveModel
+    from tfcap.training import JointTraining
 
     batch = {key: tf.constant(value) for key, value in batch.items()}
     units, width = sizes.units, sizes.embedding
@@ -84,6 +84,6 @@ def step(sizes, batch):
     generator.head.bias.assign(bias)
     samples = Sample(GumbelSoftmaxST(0.5), max_length=sizes.length)
     objective = Pathwise(DialogScore(critic), samples) + 0.5 * TeacherForcing()
-    model = ObjectiveModel(objective, generator, {"discriminator": critic})
+    model = JointTraining(generator, objective)
     model.compile(keras.optimizers.Adam(1e-7))
     return lambda: model.train_on_batch(batch)

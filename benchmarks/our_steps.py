@@ -55,13 +55,14 @@ def objectives(sizes, reward, listener):
 
 
 def step(name, sizes, batch, reward, dtype="float32"):
-    """A training step: `train_on_batch()` of an `ObjectiveModel`."""
+    """A training step: `train_on_batch()` of a `JointTraining`."""
     import keras
     import tensorflow as tf
 
     from tfcap.models import RetrievalListener
     from tfcap.models import ShowTellSpeaker
-    from tfcap.training import ObjectiveModel
+    from tfcap.training import JointTraining
+    from tfcap.training import Learner
 
     # It warns of the many graphs, which are meant.
     tf.get_logger().setLevel("ERROR")
@@ -75,8 +76,11 @@ def step(name, sizes, batch, reward, dtype="float32"):
     bias = speaker.head.bias.numpy()
     bias[speaker.eos] = -1e4
     speaker.head.bias.assign(bias)
-    learners = {"listener": listener} if name in ("ST-Gumbel", "PSST") else {}
+    networks = {"speaker": speaker}
+    networks |= {"listener": listener} if name in ("ST-Gumbel", "PSST") else {}
     objective = objectives(sizes, reward, listener)[name]()
-    model = ObjectiveModel(objective, speaker, learners)
-    model.compile(keras.optimizers.Adam(1e-7))
+    model = JointTraining(
+        speaker, {k: Learner(v, objective) for k, v in networks.items()}
+    )
+    model.compile({name: keras.optimizers.Adam(1e-7) for name in networks})
     return lambda: model.train_on_batch(batch)

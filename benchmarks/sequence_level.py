@@ -84,7 +84,7 @@ def objectives(options, reward, state_units):
         return 0.75 * sll(drawn) + 0.5 * (samples - 1) / samples * far
 
     def reinforced(decoder, units, credit=None):
-        expected = LearnedBaseline(decoder, state_units, units)
+        expected = LearnedBaseline(state_units, units)
         return ScoreFunction(reward, decoder, expected, credit=credit)
 
     def alone():
@@ -118,7 +118,8 @@ def contestants(options):
 
     from tfcap.decoding import state_vector
     from tfcap.models import ShowTellSpeaker
-    from tfcap.training import ObjectiveModel
+    from tfcap.training import JointTraining
+    from tfcap.training import Learner
 
     # It warns of the many graphs, which are meant.
     tf.get_logger().setLevel("ERROR")
@@ -129,13 +130,19 @@ def contestants(options):
     size = state_vector(speaker, speaker.begin(batch)).shape[-1]
     found = {}
     for name, objective in objectives(options, reward, size).items():
-        model = ObjectiveModel(objective, speaker)
-        model.compile(keras.optimizers.Adam(3e-3))
+        # A baseline that learns, too.
+        networks = speaker, *(x for x in objective.layers() if x.built)
+        networks = {x.name: x for x in networks if x.trainable_variables}
+        model = JointTraining(
+            speaker, {k: Learner(v, objective) for k, v in networks.items()}
+        )
+        model.compile({k: keras.optimizers.Adam(3e-3) for k in networks})
         if name == BASE:
             for _ in range(PRETRAINING):
                 model.train_on_batch(batch)
         # The speaker stays as it is, nearly.
-        model.optimizer.learning_rate.assign(1e-7)
+        for optimizer in model.optimizers:
+            optimizer.learning_rate = 1e-7
         found[name] = lambda model=model: model.train_on_batch(batch)
     return found
 

@@ -8,7 +8,7 @@ python benchmarks/training_step.py --grow growth.png
 64 images of 2,048 features, captions of 16 words, a vocabulary of 9,488, an
 LSTM of 512, a listener of 1,024, five references an image; random weights, so
 that all captions run to the end; Adam on both sides. Ours is
-`ObjectiveModel.train_on_batch()`. The limit is as many products of 1,024 words
+`JointTraining.train_on_batch()`. The limit is as many products of 1,024 words
 with the vocabulary head as have the step's floating-point work, `times` which
 the step is the share of the matrix rate that it reaches. "matrix product"
 compares the two frameworks' matrix libraries alone: divide by it what is

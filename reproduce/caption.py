@@ -1,6 +1,6 @@
 """Captions images: `python -m reproduce caption`.
 
-    python -m reproduce caption SPEAKER.keras FEATURES.h5 \\
+    python -m reproduce caption SPEAKER.keras FEATURES.npy \\
         --vocabulary VOCABULARY.json --json captions.json
     python -m reproduce caption SPEAKER.keras photos/ \\
         --vocabulary VOCABULARY.json --backbone vgg19:imagenet
@@ -44,7 +44,7 @@ _GIVE_NUMBERS = (
     "Give a network of the recipes its numbers once, in Python: save "
     "`speaker.with_preprocessing(layer)` with a layer "
     "`tfcap.layers.ImageStandardization` of what "
-    "`tfcap.data.standardize_features()` finds in its training features."
+    "`tfcap.data.StandardizedFeatures` finds in its training features."
 )
 
 
@@ -70,7 +70,7 @@ def _parser():
         "--backbone",
         metavar="NAME:WEIGHTS",
         help="what sees pictures: vgg19:imagenet (downloaded by Keras), "
-        "vgg19:PATH, keras_hub:PRESET or keras_cv:PRESET",
+        "vgg19:PATH or keras_hub:PRESET",
     )
     add("--layer", help="layer of a preset that is read")
     add("--input-size", type=int, nargs=2, metavar=("HEIGHT", "WIDTH"))

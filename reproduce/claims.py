@@ -3,16 +3,12 @@
 import contextlib
 import json
 import os
+import platform
 import threading
 import time
 import uuid
 
-from tfcap._io import has_ended
-from tfcap._io import is_there
 from tfcap._io import make_folder
-from tfcap._io import named
-from tfcap._io import this_machine
-from tfcap._io import tried_again
 
 try:
     import fcntl
@@ -62,10 +58,7 @@ class Claims:
             `Claim`, a context manager, or `None` where another has it.
         """
         claim = Claim(os.path.join(self.directory, name), self.heartbeat)
-        return tried_again(claim.path, lambda: self._take(claim))
-
-    def _take(self, claim):
-        with named(claim.path), _alone(claim.path):
+        with _alone(claim.path):
             if self._abandoned(claim.path):
                 _unlink(claim.path)
             return claim if claim.make() else None
@@ -104,7 +97,7 @@ class Claim:
             file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
         except FileExistsError:
             return False
-        host = this_machine()
+        host = platform.node()
         about = {"pid": os.getpid(), "host": host, "token": self._token}
         try:
             with os.fdopen(file, "w") as file:
@@ -123,10 +116,7 @@ class Claim:
     def __exit__(self, *error):
         self._ended.set()
         self._thread.join()
-        tried_again(self.path, self._give_back)
-
-    def _give_back(self):
-        with named(self.path), _alone(self.path):
+        with _alone(self.path):
             if self._ours():
                 _unlink(self.path)
 
@@ -156,14 +146,14 @@ def made_once(path, load, make):
             the file, which appears whole or not at all.
     """
     claims = None
-    while not is_there(path):
+    while not os.path.exists(path):
         claims = claims or Claims(path.parent / "claims")
         claim = claims.take(f"{path.name}.json")
         if claim is None:
             time.sleep(0.5)
             continue
         with claim:
-            return load(path) if is_there(path) else make()
+            return load(path) if os.path.exists(path) else make()
     return load(path)
 
 
@@ -198,6 +188,12 @@ def _has_ended(holder):
     """Whether the process of a claim ran on this machine and is no more."""
     pid = holder.get("pid")
     # Windows cannot tell: there, patience alone decides.
-    if holder.get("host") != this_machine() or pid is None:
+    if holder.get("host") != platform.node() or pid is None or os.name == "nt":
         return False
-    return has_ended(pid)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

@@ -4,8 +4,8 @@
 
 Of each image two captions stand for what is to be seen: latent semantic
 analysis makes a position of features of each. The others are what people say
-of it. DIR then holds `dataset_coco.json` and `features.h5`, which every paper's
-command reads (`--data coco --root DIR`), and `about.json`. Splits are our own:
+of it. DIR then holds `dataset_coco.json` and `features.npy`, which all papers'
+commands read (`--data coco --root DIR`), and `about.json`. Splits are our own:
 train2014 is `train`; 5,000 images of val2014, drawn by a seed, are `test`, and
 5,000 others `val`; the rest is `restval`.
 
@@ -27,8 +27,8 @@ import numpy as np
 from reproduce.latent_semantics import LatentSemantics
 from tfcap._io import command
 from tfcap._io import make_folder
-from tfcap._io import write_whole
-from tfcap.data import FeatureWriter
+from tfcap._io import whole_file
+from tfcap.data import save_features
 from tfcap.text import caption_tokenize_batch
 from tfcap.text import coco_captions
 from tfcap.text import evaluate_captions
@@ -36,7 +36,6 @@ from tfcap.text import evaluate_captions
 #: Captions that stand for an image.
 SOURCES = 2
 _HELD_OUT = 5000
-_BLOCK = 4096
 
 
 @command(ValueError, ImportError)
@@ -70,10 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
         "test scores": _leak(images, features),
         "seconds": time.perf_counter() - begun,
     }
-    write_whole(
-        out / "about.json",
-        lambda file: file.write(json.dumps(about, indent=1).encode()),
-    )
+    with whole_file(out / "about.json", "w") as file:
+        json.dump(about, file, indent=1)
     tell(_described(about))
     return 0
 
@@ -178,21 +175,14 @@ def _write(out, images, features):
             for image in images
         ],
     }
-    write_whole(
-        out / "dataset_coco.json",
-        lambda file: file.write(json.dumps(content).encode()),
-    )
-    ids = [image["id"] for image in images]
-    size = features.shape[-1]
-    with FeatureWriter(
-        out / "features.h5",
-        *(ids, (1, SOURCES), size),
+    with whole_file(out / "dataset_coco.json", "w") as file:
+        json.dump(content, file)
+    save_features(
+        out / "features.npy",
+        [image["id"] for image in images],
+        features,
         backbone="latent semantic analysis of two captions",
-    ) as writer:
-        left = writer.remaining
-        for start in range(0, len(left), _BLOCK):
-            rows = left[start : start + _BLOCK]
-            writer.write(rows, features[rows])
+    )
 
 
 def _leak(images, features):

@@ -1,14 +1,14 @@
 """Evaluates a saved speaker: `python -m reproduce evaluate`.
 
     python -m reproduce evaluate SPEAKER.keras LISTENER.keras \\
-        CAPTIONS FEATURES.h5 --vocabulary VOCABULARY.json --split test
+        CAPTIONS FEATURES.npy --vocabulary VOCABULARY.json --split test
 
 Without LISTENER.keras, it tells naturalness alone.
 
 A network of the recipes holds the mean and deviation that its features had in
-training, and reads FEATURES.h5 as it is; one that was saved without them asks
+training, and reads FEATURES.npy as it is; one that was saved without them asks
 for `--standardize`. CAPTIONS is a file of Karpathy's, an annotation file of
-COCO, or the token file of Flickr8k or Flickr30k. FEATURES.h5 is what
+COCO, or the token file of Flickr8k or Flickr30k. FEATURES.npy is what
 `tfcap.data.extract_features()` writes. Prints how natural and how informative
 the captions are; `--json OUT.json` writes the scores and every caption with
 the rank at which the listener finds its image. `--several 5` also tells how
@@ -36,11 +36,11 @@ from reproduce.saved_networks import reason_of
 from tfcap._io import command
 from tfcap.data import CaptionBatches
 from tfcap.data import EncodedCaptions
+from tfcap.data import StandardizedFeatures
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import pool_positions
 from tfcap.data import read_image_ids
-from tfcap.data import standardize_features
 from tfcap.decoding import Speaker
 from tfcap.text import METRICS
 from tfcap.text import Vocabulary
@@ -108,8 +108,6 @@ def _parser():
         metavar="MODULE",
         help="Python module of own networks",
     )
-    add("--java", help="path of the java for SPICE and meteor_java")
-    add("--spice-home", help="folder with the models of SPICE")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
 
@@ -172,8 +170,6 @@ def _run(options):
         metrics=options.metrics,
         training_captions=training,
         other_listeners=listeners,
-        java=options.java,
-        spice_home=options.spice_home,
         verbose=verbose,
     )
     report = evaluate()
@@ -204,7 +200,8 @@ def _batches(options, vocabulary):
     if options.standardize not in (None, AS_THEY_ARE):
         known = _split(options, options.standardize)
         train = _features(options, known.image_ids)
-        _, features = standardize_features(train, features)
+        known = StandardizedFeatures(train)
+        features = StandardizedFeatures(features, known.mean, known.deviation)
     size = min(options.batch_size, len(captions))
     return CaptionBatches(captions, features, size, shuffle=False)
 

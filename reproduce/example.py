@@ -1,7 +1,9 @@
 """Options and steps that the examples of captioning share."""
 
 import argparse
+import os
 import pathlib
+import sys
 import warnings
 
 import tensorflow as tf
@@ -13,7 +15,7 @@ from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
 from reproduce.own_data import epochs_help
 from tfcap._io import make_folder
-from tfcap.launch import launch_script
+from tfcap.launch import run_as_workers
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -68,10 +70,10 @@ def run_example(script: str, arguments, options, paper, work):
         Pair of the exit status, `None` where all went well, and what `work`
         returned, `None` for all but one of several workers.
     """
-    trusted = options.trusted_network
-    status = launch_script(script, arguments, options.workers, trusted)
-    if status is not None:
-        return status, None
+    if options.workers and not os.environ.get("TF_CONFIG"):
+        arguments = sys.argv[1:] if arguments is None else arguments
+        command = [sys.executable, script, *map(str, arguments)]
+        run_as_workers(command, options.workers, options.trusted_network)
     strategy = open_strategy()
     tf.get_logger().setLevel("ERROR")
     # Graphs that run a dozen times cost more to build than they save.

@@ -35,7 +35,6 @@ from tfcap.text import TrainingCaptions
 from tfcap.training import EvaluationCallback
 from tfcap.training import Evaluator
 from tfcap.training import FallingScoreWarning
-from tfcap.training import JointTraining
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 
@@ -267,10 +266,7 @@ class Experiment(Study):
     def compiled(self, training):
         """The model of a training, ready to be fitted."""
         model, rates = training.model, training.rates
-        if isinstance(model, JointTraining):
-            model.compile({k: self.optimizer(rates[k]) for k in model.learners})
-        else:
-            model.compile(self.optimizer(rates["speaker"]))
+        model.compile({k: self.optimizer(rates[k]) for k in model.learners})
         return model
 
     def _pretrain(self, phase):

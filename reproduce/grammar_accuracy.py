@@ -22,7 +22,7 @@ def grammar_accuracy(
     Example:
 
     >>> split = tfcap.data.CaptionSplit([7], [["A red cat."]], [""], [""])
-    >>> vocabulary = tfcap.data.build_caption_vocabulary(split, min_count=1)
+    >>> vocabulary = tfcap.data.build_vocabulary(split, min_count=1)
     >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 9)
     >>> classifier = tfcap.models.GrammarClassifier(vocabulary.size, 4)
     >>> from reproduce.grammar_accuracy import grammar_accuracy

@@ -5,16 +5,13 @@ import re
 
 import numpy as np
 
-from tfcap._io import is_there
+from tfcap import data
 from tfcap.data import image_files
-from tfcap.data import keras_cv_backbone
-from tfcap.data import keras_hub_backbone
 from tfcap.data import load_features
 from tfcap.data import read_image
-from tfcap.data import vgg19_backbone
 
 #: Backbones by the name that `--backbone NAME:WEIGHTS` gives them.
-BACKBONES = ("vgg19", "keras_hub", "keras_cv")
+BACKBONES = ("vgg19", "keras_hub")
 #: Names of COCO's files end in the id, with zeros before it.
 _NUMBER = re.compile(r"(?:COCO_\w+_)?(\d+)")
 
@@ -43,15 +40,15 @@ def open_images(paths, backbone=None, image_ids=None, skipped=None):
             lacking, or of no use.
         OSError: If there is no such file.
     """
-    if len(paths) == 1 and str(paths[0]).endswith((".h5", ".hdf5")):
+    if len(paths) == 1 and str(paths[0]).endswith(".npy"):
         if backbone is not None:
             raise ValueError(
                 "`--backbone` must be left out for a feature file. Received: "
                 f"{paths[0]!r}. Its features are there already."
             )
         features = load_features(paths[0], lazy=True)
-        known = features.about["image_ids"][features.rows].tolist()
-        row_of = _chosen({i: row for row, i in enumerate(known)}, image_ids)
+        known = {i: row for row, i in enumerate(features.image_ids)}
+        row_of = _chosen(known, image_ids)
         places = np.array([*row_of.values()], int)
 
         def read(rows):
@@ -145,16 +142,15 @@ def named_backbone(
             f"weights or a preset. Received: --backbone {text}."
         )
     if name != "vgg19":
-        make = keras_hub_backbone if name == "keras_hub" else keras_cv_backbone
-        return make(weights, **options)
+        return data.named_backbone(text, **options)
     if options:
         raise ValueError(
             f"`--{next(iter(options)).replace('_', '-')}` must come with a "
             f"preset. Received: --backbone {text}."
         )
-    if weights != "imagenet" and not is_there(weights):
+    if weights != "imagenet" and not os.path.exists(weights):
         raise FileNotFoundError(f"There is no weight file {weights!r}.")
-    return vgg19_backbone(weights)
+    return data.named_backbone("VGG19", weights)
 
 
 def _pictures(paths):
@@ -163,7 +159,7 @@ def _pictures(paths):
     for path in map(str, paths):
         if os.path.isdir(path):
             files += image_files(path, "IMAGES", tell=True).values()
-        elif is_there(path):
+        elif os.path.exists(path):
             files.append(path)
         else:
             raise FileNotFoundError(f"There is no image {path!r}.")

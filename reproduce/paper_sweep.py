@@ -15,7 +15,6 @@ from reproduce.scores import score_of
 from reproduce.sweep import Sweep
 from reproduce.sweep_records import PANEL
 from reproduce.sweep_records import SAME_PANEL
-from tfcap._io import is_there
 from tfcap.training import is_chief
 
 #: The folder of a sweep that TensorBoard reads.
@@ -124,7 +123,7 @@ def _check_kept(paper, directory, points):
         numbers = dict(point)
         row, seed = numbers.pop("method"), numbers.pop("seed")
         name = os.path.join(f"seed_{seed}", paper.place(row, numbers))
-        if not is_there(os.path.join(directory, name, "result.json")):
+        if not os.path.exists(os.path.join(directory, name, "result.json")):
             raise ValueError(
                 "`directory` must hold the networks of points that are done, "
                 "for `evaluate_again` and for metrics that they lack. "

@@ -5,9 +5,7 @@ import os
 from reproduce.judged_samples import judged_sample
 from reproduce.psst_figures import method_title
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
-from tfcap._io import is_there
 from tfcap.training import SpeakerReport
-from tfcap.training import report_samples
 
 #: What the tab does not know of names of scores.
 _METRICS = (
@@ -62,7 +60,7 @@ def log_point(
     ) as writer:
         writer.point(0, numbers)
         if report is not None:
-            samples = report_samples(report, images)
+            samples = report.samples(images)
             if truth is not None:
                 samples = [
                     judged_sample(sample, truth, row)
@@ -93,7 +91,7 @@ def log_sweep(directory, paper, sweeps, images=None):
 def kept_report(directory, paper, settings):
     """The captions that a sweep keeps of a point, or `None`."""
     path = kept_file(directory, paper, settings, "captions.json")
-    return SpeakerReport.load(path) if is_there(path) else None
+    return SpeakerReport.load(path) if os.path.exists(path) else None
 
 
 def kept_file(directory, paper, settings, file):

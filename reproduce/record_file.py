@@ -1,21 +1,14 @@
 """Files of records that several processes add to, a line each."""
 
 import errno
-import itertools
 import json
 import os
 import time
 import warnings
 
-from tfcap._io import check_dense
-from tfcap._io import check_regular
-from tfcap._io import malformed
-from tfcap._io import named
 from tfcap._io import sealed
-from tfcap._io import status
 from tfcap._io import sync_folder
 from tfcap._io import told_if_full
-from tfcap._io import tried_again
 from tfcap._io import unsealed
 
 _KEPT = "The records in it are as they were"
@@ -38,23 +31,16 @@ def append_record(path, record):
             written.
     """
     line = json.dumps(sealed(record), allow_nan=False).encode() + b"\n"
-    found, tries = status(path), itertools.count()
-
-    def add():
-        again = next(tries)
-        if not again or not _is_written(path, line, found):
-            _append(path, line)
-
-    tried_again(path, add, f"{_KEPT}.")
-    if found is None:
-        folder = os.path.dirname(os.path.abspath(path))
-        tried_again(folder, lambda: sync_folder(folder))
+    there = os.path.exists(path)
+    _append(path, line)
+    if not there:
+        sync_folder(os.path.dirname(os.path.abspath(path)))
 
 
 def _append(path, line):
     """Adds a line to the end of a file by one call."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-    with told_if_full(path, _KEPT), named(path):
+    with told_if_full(path, _KEPT):
         file = os.open(path, flags, 0o666)
         try:
             # A writer that died may have left half a line; ours must not join
@@ -74,35 +60,6 @@ def _append(path, line):
             f"{len(line)} bytes in {path}. Make room on the disk and run "
             "again.",
         )
-
-
-def _is_written(path, line, before):
-    """Check whether a line is there though to add it has failed, and keep it.
-
-    It is written to its place again: after an error of a sync the next one may
-    be well though bytes are lost.
-
-    Args:
-        path: String or path.
-        line: Bytes.
-        before: Status of the file before the line was added; None for none.
-
-    Returns:
-        Boolean.
-    """
-    try:
-        file = open(path, "r+b", buffering=0)
-    except FileNotFoundError:
-        return False
-    with file:
-        start = before.st_size if before else 0
-        file.seek(start)
-        place = file.read().find(line)
-        if place >= 0:
-            file.seek(start + place)
-            file.write(line)
-            os.fsync(file.fileno())
-    return place >= 0
 
 
 def read_records(path):
@@ -167,7 +124,7 @@ class RecordLog:
     def _advance(self):
         """Takes in what has been added; returns a last line that is cut."""
         try:
-            added = tried_again(self.path, self._added)
+            added = self._added()
         except FileNotFoundError:
             self._begin()
             return b""
@@ -185,20 +142,14 @@ class RecordLog:
 
     def _added(self):
         """Reads the bytes that have been added to the file."""
-        try:
-            check_regular(self.path)
-            with open(self.path, "rb") as file:
-                found = os.fstat(file.fileno())
-                same = self._file in (None, found.st_ino)
-                if not same or found.st_size < self._place:
-                    self._begin()
-                self._file = found.st_ino
-                check_dense(file, found.st_size - self._place)
-                file.seek(self._place)
-                return file.read()
-        except ValueError as error:
-            hint = "Move it elsewhere, or choose another folder."
-            raise malformed(self.path, "", str(error), hint) from error
+        with open(self.path, "rb") as file:
+            found = os.fstat(file.fileno())
+            same = self._file in (None, found.st_ino)
+            if not same or found.st_size < self._place:
+                self._begin()
+            self._file = found.st_ino
+            file.seek(self._place)
+            return file.read()
 
     def _take(self, line):
         record = _parse(line)

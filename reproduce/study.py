@@ -9,18 +9,13 @@ import time
 import keras
 
 from reproduce.claims import Claims
-from tfcap._io import is_there
 from tfcap._io import make_folder
 from tfcap._io import malformed
 from tfcap._io import read_sealed
 from tfcap._io import sealed
 from tfcap._io import sync_folder
-from tfcap._io import tried_again
 from tfcap._io import whole_file
-from tfcap.training import DataWait
-from tfcap.training import ProgressLines
 from tfcap.training import Resume
-from tfcap.training import check_shared
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import load_network
@@ -51,7 +46,7 @@ class Study:
             checked.
         seed: Integer.
         verbose: 0 for silence, 1 for progress bars, 2 for lines: what begins,
-            every epoch, and a line at least every minute of training.
+            and every epoch.
 
     Attributes:
         about: Dict, as it is written down in the folder.
@@ -121,19 +116,17 @@ class Study:
         if optimizer is not None and not optimizer.built:
             # Left to the first step, its variables cost a second trace of it.
             optimizer.build(model.trainable_variables)
-        callbacks, folder = [*callbacks, DataWait()], self.path(name)
+        callbacks, folder = list(callbacks), self.path(name)
         if is_chief():
             callbacks += [
                 keras.callbacks.TensorBoard(folder, write_graph=False)
             ]
-        if self.verbose > 1:
-            callbacks.append(ProgressLines(name))
         Resume(self.path(name, "checkpoints")).fit(
             model,
             batches.dataset(epochs),
             epochs=epochs,
             callbacks=callbacks,
-            verbose=self.bars,
+            verbose=self.verbose,
         )
         for role, network in networks.items():
             network.trainable = True
@@ -146,7 +139,6 @@ class Study:
 
     def load(self, name):
         """The networks that were kept under a name, by role; {} if none."""
-        check_shared(self.directory)
         path = self.path(name, "networks.json")
         hint = f"Move {self.path(name)} elsewhere to train it anew."
         roles = read_sealed(path, hint) if self.has(path) else ()
@@ -163,7 +155,7 @@ class Study:
 
     def has(self, path):
         """Whether a file is there, for all workers alike."""
-        return from_chief(is_there(path))
+        return from_chief(os.path.exists(path))
 
     def say(self, text):
         """Prints a line, if the study is not silent."""
@@ -174,9 +166,9 @@ class Study:
         """Removes what networks that are kept need no more, for good."""
         folder = os.path.join(self.directory, name)
         checkpoints = os.path.join(folder, "checkpoints")
-        if is_chief() and is_there(checkpoints):
+        if is_chief() and os.path.exists(checkpoints):
             shutil.rmtree(checkpoints, ignore_errors=True)
-            tried_again(folder, lambda: sync_folder(folder))
+            sync_folder(folder)
 
     def _own(self, about):
         """Writes down what the folder is for; refuses another study's."""

@@ -3,15 +3,14 @@ import importlib.util
 import os
 import pathlib
 import sys
-import textwrap
 import time
 import zipfile
 
 import hypothesis
 import pytest
 
-from tfcap.text.java.spice import MODELS as SPICE_MODELS
 from tfcap.text.missing_score import MissingScoreError
+from tfcap.text.scores.java import MODELS as SPICE_MODELS
 from tfcap.text.scores.meteor_resources import meteor_resources
 from tfcap.text.scores.scene_graph_matching import synonym_sets
 from tfcap.text.scores.scene_graph_parser import scene_graph_parser
@@ -35,25 +34,6 @@ def shared_data():
 
 
 @pytest.fixture
-def fake_java(tmp_path, monkeypatch):
-    """Function that puts a `java` of given Python source on the PATH."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in ("TFCAP_JAVA", "TFCAP_SPICE_HOME", "JAVA_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PATH", str(folder), prepend=":")
-    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
-
-    def make(source):
-        path = folder / "java"
-        path.write_text(f"#!{sys.executable} -S\n{textwrap.dedent(source)}")
-        path.chmod(0o755)
-        return path
-
-    return make
-
-
-@pytest.fixture
 def fake_package(tmp_path, monkeypatch):
     """A pycocoevalcap in which the programs are empty files."""
     folder = tmp_path / "site" / "pycocoevalcap"
@@ -68,8 +48,32 @@ def fake_package(tmp_path, monkeypatch):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    monkeypatch.delitem(sys.modules, "pycocoevalcap", raising=False)
+    for name in [x for x in sys.modules if x.startswith("pycocoevalcap")]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(str(folder.parent))
+    yield folder
+    for name in [x for x in sys.modules if x.startswith("pycocoevalcap")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def fake_spice(fake_package, tmp_path, monkeypatch):
+    """A pycocoevalcap whose SPICE is a tenth of the number of words."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.touch(0o755)
+    monkeypatch.setenv("PATH", str(java.parent), prepend=":")
+    folder = fake_package / "spice"
+    for name in SPICE_MODELS:
+        (folder / "lib" / name).touch()
+    (folder / "__init__.py").touch()
+    (folder / "spice.py").write_text(
+        "class Spice:\n"
+        "    def compute_score(self, human, said):\n"
+        "        assert [*human] == [*said] and all(human.values())\n"
+        "        lengths = [len(x.split()) for (x,) in said.values()]\n"
+        "        return 7.0, [{'All': {'f': n / 10}} for n in lengths]\n"
+    )
     return folder
 
 
@@ -137,15 +141,3 @@ def gone():
         return False
 
     return check
-
-
-@pytest.fixture
-def spice_models(tmp_path, monkeypatch):
-    """Folder of SPICE's models, empty ones."""
-    folder = tmp_path / "models"
-    folder.mkdir()
-    for name in SPICE_MODELS:
-        with zipfile.ZipFile(folder / name, "w") as jar:
-            jar.writestr("a", "b")
-    monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
-    return folder

@@ -7,8 +7,8 @@ from reproduce.visdial import make_discriminator
 from reproduce.visdial import make_generator
 from tfcap.data import DialogBatches
 from tfcap.data import EncodedDialogs
-from tfcap.data import VisDialSplit
 from tfcap.data import build_vocabulary
+from tfcap.data.visdial_split import VisDialSplit
 
 SETTINGS = DialogSettings(
     units=6,

@@ -34,7 +34,6 @@ LAW = {
     "_io": (),
     "_ops": (),
     "text": ("_io",),
-    "cluster": (),
     "layers": ("_ops",),
     "losses": ("_ops",),
     "metrics": ("_ops", "text", "losses"),
@@ -44,14 +43,14 @@ LAW = {
     "rewards": ("_ops", "text", "losses", "metrics", "decoding.rollout"),
 }
 LAW["objectives"] = (*LAW["rewards"], "layers", "data", "decoding", "rewards")
-LAW["training"] = (*LAW["objectives"], "_io", "objectives", "cluster", "models")
+LAW["training"] = (*LAW["objectives"], "_io", "objectives", "models")
 LAW["methods"] = (*LAW["training"], "training")
 #: Modules beside the rooms, run as `python -m tfcap.evaluate`, and which rooms
 #: they may enter.
 COMMANDS = {
     "evaluate": ("data", "_io", "text"),
     "extract": ("data", "_io"),
-    "launch": ("cluster", "_io"),
+    "launch": (),
 }
 #: Parts of the plugin that a room may enter: it writes logs.
 PLUGIN_LAW = {"training": ("summary",)}
@@ -75,28 +74,20 @@ PUBLIC_WITHIN = ("text.rewards",)
 #: Files of `STRANGERS` that still import what a room does not export. To be
 #: emptied: a file that no longer does is taken off, and none is added.
 PRIVATE_IMPORTS = {
-    "benchmarks/full_size.py",
     "benchmarks/host_scores.py",
 }
 #: Rooms that know tensors through `keras.ops` alone.
 ANY_BACKEND = ("_ops", "layers", "losses", "rewards")
 #: Rooms without tensors.
-HOST = ("curves", "_io", "text", "cluster")
+HOST = ("curves", "_io", "text")
 #: Exports that take files or a data set to be shown; examples/ shows them.
 NEED_DATA = {
     "tfcap.data": {
         "DialogBatches",
-        "build_vocabulary",
-        "efficientnet_lite0_backbone",
         "extract_features",
-        "keras_applications_backbone",
-        "keras_cv_backbone",
-        "keras_hub_backbone",
         "load_features",
         "load_visdial",
         "named_backbone",
-        "paper_split",
-        "vgg19_backbone",
         "write_visdial_ranks",
     },
     "reproduce.world": {
@@ -111,13 +102,10 @@ NEED_DATA = {
     "tfcap.layers": {"ProbabilityChannel"},
     "tfcap.models": {"CLIPListener", "clip_retriever"},
     "tfcap.training": {
-        "discriminative_ranking",
-        "discriminative_scores",
-        "embed_answers",
+        "candidate_scores",
         "fit",
         "generate",
-        "generative_ranking",
-        "generative_scores",
+        "rank_candidates",
     },
 }
 LONGEST_FILE, LONGEST_FUNCTION = 1000, 70

@@ -31,7 +31,6 @@ PYTHON = ["--metrics", "bleu,rouge_l,cider_d"]
 @pytest.fixture(autouse=True)
 def without_java(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setenv("TFCAP_JAVA", "/no/java")
 
 
 @pytest.fixture
@@ -137,7 +136,7 @@ def test_what_is_absent_is_named_and_takes_nothing_with_it(
     for title in "METEOR", "SPICE":
         assert re.search(rf"\n{title} +absent\n", told)
         assert f"{title} is absent: " in told
-    assert "SPICE is absent: there is no Java at '/no/java'" in told
+    assert "SPICE is absent: there is no `java` on the PATH" in told
     absent = json.loads(out.read_text())["absent"]
     assert {"meteor", "spice", "bcmr", "chair"} <= {*absent}
     assert "data/synonyms.txt of https://" in absent["chair"]["hint"]
@@ -209,7 +208,7 @@ def test_references_without_words_are_left_out_on_request(
     files["results"].write_text(json.dumps(results))
     command = files["results"], files["coco"], *PYTHON, "--json", out
     assert run(*command) == 2
-    assert "`caption` is empty in 2 places" in capsys.readouterr().err
+    assert "`caption` is empty. Remove" in capsys.readouterr().err
     assert run(*command, "--skip-empty") == 0
     told = capsys.readouterr().out
     assert "3 images, 6 references" in told
@@ -241,7 +240,7 @@ def test_captions_without_words_are_scored(files, capsys):
     files["results"].write_text(json.dumps(entries))
     files = files["results"], files["coco"]
     assert run(*files, *PYTHON) == 2
-    assert "`caption` is empty in 1 place" in capsys.readouterr().err
+    assert "`caption` is empty. Give" in capsys.readouterr().err
     assert run(*files, *PYTHON, "--allow-empty") == 0
 
 
@@ -249,11 +248,17 @@ def test_captions_without_words_are_scored(files, capsys):
     "content, told",
     [
         ("[{", "cut off or damaged"),
-        ("[]", "the list is empty"),
+        ("[]", "there is no list of results"),
         ('{"images": []}', "as in a file of references"),
-        ('[{"image_id": 4}]', "`caption` is missing in 1 place (entry 0"),
-        ('[{"image_id": 5, "caption": "a"}]', "1 of 1 are of other images (5)"),
-        ('[{"image_id": "b4", "caption": "a"}]', "are of other images (b4)"),
+        ('[{"image_id": 4}]', "entry 0, image 4 `caption` is missing"),
+        (
+            '[{"image_id": 5, "caption": "a"}]',
+            "again (5), while there are",
+        ),
+        (
+            '[{"image_id": "b4", "caption": "a"}]',
+            "again (b4), while",
+        ),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(files, capsys, content, told):
@@ -270,8 +275,6 @@ def test_a_place_that_cannot_be_written_to_is_told_first(files, capsys):
     assert "`--json` must be a file in a folder" in capsys.readouterr().err
     assert run("/no/results.json", files["coco"]) == 2
     assert "No such file" in capsys.readouterr().err
-    assert run(files["results"], files["coco"], "--tokenizer", "java") == 2
-    assert "PTBTokenizer is absent" in capsys.readouterr().err
 
 
 def test_names_must_be_those_of_metrics(files):
@@ -426,8 +429,7 @@ def test_captions_of_emoji_and_of_thousands_of_words_are_named(
     entries[2]["caption"] = "word " * 10_000
     files["results"].write_text(json.dumps(entries))
     assert run(*paths, *PYTHON) == 2
-    wanted = "`caption` has more than 1,000 words in 1 place (entry 2, image 2)"
-    assert wanted in capsys.readouterr().err
+    assert "must have at most 1,000 words" in capsys.readouterr().err
     monkeypatch.setenv("TFCAP_MAX_WORDS", "10000")
     assert run(*paths, *PYTHON) == 0
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from tfcap import extract
-from tfcap.data import keras_hub_backbone
 from tfcap.data import load_features
+from tfcap.data.backbones import keras_hub_backbone
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +60,12 @@ def tiny(monkeypatch):
 
 
 def test_images_are_known_by_file_names_or_by_ids(folder, tiny, tmp_path):
-    path = tmp_path / "own.h5"
+    path = tmp_path / "own.npy"
     assert extract.main([str(folder), "-o", str(path), "--quiet", *tiny]) == 0
     features = load_features(path, ["inner/a.PNG", "c.jpeg", "b.jpg"])
     assert load_features(path).shape == features.shape == (3, 4, 3)
     captions = karpathy(tmp_path / "own.json", ["a.PNG", "c.jpeg", "b.jpg"])
-    again = tmp_path / "again.h5"
+    again = tmp_path / "again.npy"
     arguments = [str(folder), "-o", str(again), "--captions", captions, *tiny]
     assert extract.main(arguments) == 0
     known = load_features(again, [50, 51, 52])
@@ -80,7 +80,7 @@ def test_what_is_done_is_kept_and_unreadable_images_are_named(
     (broken / "no.jpg").write_bytes(b"no image")
     for name in ("b.jpg", "c.jpeg"):
         (broken / name).write_bytes((folder / name).read_bytes())
-    arguments = [str(broken), "-o", str(tmp_path / "a.h5"), "--quiet", *tiny]
+    arguments = [str(broken), "-o", str(tmp_path / "a.npy"), "--quiet", *tiny]
     assert extract.main(arguments) == 2
     assert "no.jpg" in capsys.readouterr().err
     assert extract.main([*arguments, "--skip-unreadable"]) == 0
@@ -98,7 +98,7 @@ def test_what_is_done_is_kept_and_unreadable_images_are_named(
 def test_wrong_arguments_are_told(
     folder, tiny, tmp_path, capsys, change, message
 ):
-    arguments = [str(folder), "-o", str(tmp_path / "a.h5"), *tiny]
+    arguments = [str(folder), "-o", str(tmp_path / "a.npy"), *tiny]
     for i, value in change.items():
         arguments[i] = value
     assert extract.main(arguments) == 2
@@ -109,7 +109,7 @@ def test_wrong_arguments_are_told(
     "more, message",
     [
         (["-o", "."], "`-o` must be a file in a folder"),
-        (["-o", "no/such/a.h5"], "`-o` must be a file in a folder"),
+        (["-o", "no/such/a.npy"], "`-o` must be a file in a folder"),
         (["--split", "train"], "`--split` must come with --captions"),
         (["--backbone", "keras_hub:x"], "`weights` must be left out for a pr"),
         (["--size", "0"], "--size: '0' is no positive number"),
@@ -119,7 +119,7 @@ def test_wrong_arguments_are_told(
 def test_options_of_no_effect_are_refused_at_once(
     folder, tiny, tmp_path, capsys, more, message
 ):
-    arguments = [str(folder), "-o", str(tmp_path / "a.h5"), *tiny, *more]
+    arguments = [str(folder), "-o", str(tmp_path / "a.npy"), *tiny, *more]
     try:
         assert extract.main(arguments) == 2
     except SystemExit as error:
@@ -134,7 +134,7 @@ def test_a_photograph_of_another_split_is_none_of_this_one(
     # Those of the first are of `test`, of all others of `train`.
     names = ["inner/a.PNG", "2024/a.PNG", "b.jpg"]
     captions = karpathy(tmp_path / "own.json", names)
-    arguments = [str(folder), "-o", str(tmp_path / "a.h5"), *tiny]
+    arguments = [str(folder), "-o", str(tmp_path / "a.npy"), *tiny]
     arguments += ["--captions", captions, "--split", "train"]
     assert extract.main(arguments) == 2
     told = capsys.readouterr().err
@@ -142,7 +142,7 @@ def test_a_photograph_of_another_split_is_none_of_this_one(
 
 
 def test_other_files_are_told_of(folder, tiny, tmp_path, capsys):
-    arguments = [str(folder), "-o", str(tmp_path / "a.h5"), "--quiet", *tiny]
+    arguments = [str(folder), "-o", str(tmp_path / "a.npy"), "--quiet", *tiny]
     assert extract.main(arguments) == 0
     assert "1 of 4 files in" in capsys.readouterr().err
 
@@ -151,11 +151,11 @@ def test_captions_of_absent_images_and_dead_networks_are_refused(
     folder, tiny, tmp_path, capsys, monkeypatch
 ):
     captions = karpathy(tmp_path / "own.json", ["gone.jpg", "b.jpg"])
-    arguments = [str(folder), "-o", str(tmp_path / "a.h5"), "--quiet", *tiny]
+    arguments = [str(folder), "-o", str(tmp_path / "a.npy"), "--quiet", *tiny]
     arguments_of = [*arguments, "--captions", captions]
     assert extract.main(arguments_of) == 2
     assert "1 of 2 that are not there" in capsys.readouterr().err
-    other = ["--split", "train", "-o", str(tmp_path / "b.h5")]
+    other = ["--split", "train", "-o", str(tmp_path / "b.npy")]
     assert extract.main([*arguments_of, *other]) == 0
     (tmp_path / "empty").mkdir()
     assert extract.main([str(tmp_path / "empty"), *arguments[1:]]) == 2
@@ -193,7 +193,7 @@ def test_a_preset_is_read_without_registers_and_scaled(
     folder, dinov3, tmp_path
 ):
     network, preset = dinov3
-    path = tmp_path / "dino.h5"
+    path = tmp_path / "dino.npy"
     arguments = ["-o", str(path), "--quiet", "--size", "8"]
     backbone = ["--backbone", f"keras_hub:{preset}"]
     assert extract.main([str(folder), *arguments, *backbone]) == 0

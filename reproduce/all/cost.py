@@ -7,7 +7,6 @@ import keras
 
 from reproduce.study import read_written
 from reproduce.study import write_json
-from tfcap._io import is_there
 
 #: The file in the folder of a point.
 COST = "cost.json"
@@ -81,7 +80,7 @@ class CPUSeconds(keras.callbacks.Callback):
 def cost_scores(directory) -> dict:
     """CPU seconds of a kept training, and milliseconds of a step of it."""
     path = os.path.join(directory, COST)
-    if not is_there(path):
+    if not os.path.exists(path):
         return {}
     found = read_written(path)
     scores = {"cpu_seconds": found["seconds"]}

@@ -4,11 +4,10 @@ from tfcap.decoding import Sample
 from tfcap.decoding import SumAndSample
 from tfcap.layers import Categorical
 from tfcap.objectives import RELAX
-from tfcap.objectives import ExpectedRewardBaseline
+from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training import ObjectiveModel
 
 
 def relax(
@@ -74,8 +73,9 @@ def sum_and_sample(
             of `tfcap.methods.rloo()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
     """
     decoder = SumAndSample(num_samples - 1, 1, max_length, suppress, seed)
-    objective = ScoreFunction(reward, decoder, ExpectedRewardBaseline(decoder))
-    return ObjectiveModel(objective, speaker, global_clipnorm=global_clipnorm)
+    objective = ScoreFunction(reward, decoder, LeaveOneOutBaseline())
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner})

@@ -143,7 +143,7 @@ def differing(experiment, name: str, speaker, metrics):
     """Diversity of several captions of an image, and costs of training.
 
     Returns:
-        Dict of scores: those of `tfcap.training.DiversityReport` after
+        Dict of scores: those of `Evaluator.diversity()` after
         `"rs_"`, of captions that are drawn, without guidance; `cpu_seconds`
         and `cpu_ms_a_step`.
     """

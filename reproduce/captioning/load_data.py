@@ -16,14 +16,12 @@ from reproduce.world.features import world_with_features
 from reproduce.world.truth import Truth
 from tfcap.data import EncodedCaptions
 from tfcap.data import Photographs
-from tfcap.data import build_caption_vocabulary
+from tfcap.data import StandardizedFeatures
+from tfcap.data import build_vocabulary
 from tfcap.data import feature_digest
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import pool_positions
-from tfcap.data import rows_with_features
-from tfcap.data import standardize_features
-from tfcap.data import take_rows
 
 #: Speakers that see the image as a whole.
 POOLED = ("show_tell",)
@@ -94,13 +92,14 @@ def caption_files(settings, root, train="train", images=None, limits=None):
 
     Args:
         root: String or path of a folder with one file of captions and one
-            feature file `*.h5`, as `tfcap.data.extract_features()` writes it.
+            feature file `*features*.npy`, as `tfcap.data.extract_features()`
+            writes it.
             The captions are `dataset_*.json` in Karpathy's layout, such as
             `dataset_coco.json`; a table (`*.csv`, `*.tsv`, `captions.txt`)
             with a column of splits; a token file of Flickr's, such as
             `Flickr8k.token.txt`, beside the lists of its splits; or, for
             clips, `tgif-v1.0.tsv` with its lists in `splits/`, and features as
-            `tfcap.data.extract_video_features()` writes them.
+            `tfcap.data.extract_features(frames=...)` writes them.
         train: String, what is learned from, such as `"train+restval"` on COCO.
             Defaults to `"train"`. Evaluated are `"val"` and `"test"`.
         images: String or path of the folder of the photographs, which are
@@ -117,19 +116,19 @@ def caption_files(settings, root, train="train", images=None, limits=None):
     Raises:
         ValueError: If files are missing, ambiguous, damaged or lack an image.
     """
-    path, file = _only(root, *_CAPTIONS), _only(root, "*.h5")
+    path, file = _only(root, *_CAPTIONS), _only(root, "*features*.npy")
     basename = os.path.basename(path)
     name = basename.split(".")[0].removeprefix("dataset_")
     splits = _read_once(path, (train, *SPLITS[1:]))
     # As whoever extracted the features has chosen.
+    skipped = load_features(file, lazy=True).skipped
     splits = [
-        take_rows(s, rows_with_features(s.image_ids, file)) for s in splits
+        s.take([row for row, i in enumerate(s.image_ids) if i not in skipped])
+        for s in splits
     ]
-    vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
+    vocabulary = build_vocabulary(splits[0], settings.min_count)
     splits = [
-        take_rows(
-            split, range(len(split.image_ids))[: (limits or {}).get(name)]
-        )
+        split.take(range(len(split))[: (limits or {}).get(name)])
         for name, split in zip(SPLITS, splits)
     ]
     features = [load_features(file, s.image_ids, lazy=True) for s in splits]
@@ -193,7 +192,7 @@ def lacks_validation(root) -> bool:
 
 def _encoded(splits, features, settings, vocabulary=None, **about):
     if vocabulary is None:
-        vocabulary = build_caption_vocabulary(splits[0], settings.min_count)
+        vocabulary = build_vocabulary(splits[0], settings.min_count)
     encoded = [
         EncodedCaptions.from_split(split, vocabulary, settings.max_length)
         for split in splits
@@ -202,7 +201,7 @@ def _encoded(splits, features, settings, vocabulary=None, **about):
     positions, pooled = features[0].shape[1], settings.speaker in POOLED
     if pooled:
         features = [pool_positions(x) for x in features]
-    (ready,) = standardize_features(features[0])
+    ready = StandardizedFeatures(features[0])
     return CaptionData(
         *encoded,
         *features,
@@ -231,7 +230,7 @@ def _read_once(path, names):
         # From lists beside the file, if they are there.
         whole = load_captions(path, asked)
     return [
-        take_rows(whole, [i for i, x in enumerate(whole.splits) if x in wanted])
+        whole.take([i for i, x in enumerate(whole.splits) if x in wanted])
         for wanted in names
     ]
 

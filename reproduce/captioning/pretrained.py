@@ -8,7 +8,6 @@ from reproduce.captioning.settings import SpeakerSettings
 from reproduce.study import read_study
 from reproduce.study import read_written
 from reproduce.study import write_json
-from tfcap._io import is_there
 from tfcap.training import is_chief
 
 #: Under which studies keep the speaker that has learned from people.
@@ -44,7 +43,7 @@ def check_pretrained(folder, about: dict):
             wrong.append(f"{name} ({values[0]!r}, here {values[1]!r})")
     if wrong:
         raise _refusal(folder, f"a study with another {', '.join(wrong)}")
-    if not is_there(_networks(folder)):
+    if not os.path.exists(_networks(folder)):
         raise _refusal(folder, f"which has no {SPEAKER} yet")
 
 

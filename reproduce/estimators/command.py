@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from reproduce.estimators.axes import AXES
 from tfcap._io import command
-from tfcap._io import is_there
 from tfcap._io import make_folder
 from tfcap._io import read_json
 from tfcap._io import whole_file
@@ -132,7 +131,7 @@ def _record(options, path):
             f"{', '.join(unknown)}."
         )
     numbers = {"seeds": options.seeds, "rows": options.rows}
-    if is_there(path):
+    if os.path.exists(path):
         record = _read(path)
         if {name: record[name] for name in numbers} != numbers:
             raise ValueError(

@@ -12,7 +12,7 @@ from tfcap.decoding import SumAndSample
 from tfcap.objectives import GAE
 from tfcap.objectives import RELAX
 from tfcap.objectives import DecoderBaseline
-from tfcap.objectives import ExpectedRewardBaseline
+from tfcap.objectives import ExpectedEnding
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import MonteCarlo
@@ -111,10 +111,9 @@ def estimator(
     return listed
 
 
-def pathwise(setting: Setting, channel, feedback="relaxed", **options):
+def pathwise(setting: Setting, channel, feedback="relaxed", made=Pathwise):
     """Gradient through the words, which speaker and listener read alike."""
-    decoder = setting.sampled(channel, feedback=feedback, **options)
-    return Pathwise(Heard(), decoder)
+    return made(Heard(), setting.sampled(channel, feedback=feedback))
 
 
 ROWS = "straight-through"
@@ -122,7 +121,7 @@ SOFT = "partial sampling"
 ENDS = "expected termination"
 SCORE = "score function"
 GROUP = "samples of a row compared"
-EXPECTED = 'the channel, `termination="expected"`'
+EXPECTED = "the channel, `ExpectedEnding`"
 HEAT = ("samples", "temperature")
 DRAWN = (*HEAT, "draws")
 
@@ -228,8 +227,7 @@ def _(s):
 
 def _ending(s, channel):
     # Where none ends, there is no ending to expect.
-    termination = "expected" if s.ends else "sampled"
-    return pathwise(s, channel, termination=termination)
+    return pathwise(s, channel, made=ExpectedEnding if s.ends else Pathwise)
 
 
 @estimator("straight-through, expected end", ENDS, EXPECTED)
@@ -287,19 +285,19 @@ def _(s):
 
 @estimator(
     *("sum and sample", SCORE),
-    "`SumAndSample(1, S - 1)`, `ExpectedRewardBaseline`",
+    "`SumAndSample(1, S - 1)`, `LeaveOneOutBaseline`",
     least=2,
 )
 def _(s):
     decoder = SumAndSample(1, s.samples - 1, s.length, seed=s.seed)
-    baseline = ExpectedRewardBaseline(decoder)
+    baseline = LeaveOneOutBaseline()
     return ScoreFunction(Heard(), decoder, baseline)
 
 
 @estimator("REINFORCE, learned baseline", SCORE, "`LearnedBaseline`")
 def _(s):
     decoder = s.sampled(keep_states=True)
-    baseline = LearnedBaseline(decoder, s.state_units)
+    baseline = LearnedBaseline(s.state_units)
     return ScoreFunction(Heard(), decoder, baseline)
 
 
@@ -309,9 +307,8 @@ def _(s):
 )
 def _(s):
     decoder = s.sampled(keep_states=True)
-    critic = LearnedBaseline(decoder, s.state_units)
-    credit = GAE(critic, s.gae)
-    return ScoreFunction(Heard(), decoder, critic, credit=credit)
+    critic = LearnedBaseline(s.state_units)
+    return ScoreFunction(Heard(), decoder, credit=GAE(critic, s.gae))
 
 
 @estimator("RELAX", SCORE, "`RELAX`", HEAT)

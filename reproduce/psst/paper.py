@@ -72,10 +72,11 @@ def train(experiment, row, point):
         several = retrievers(experiment, 1 if row in ALONE else None)
         # The own listener of such a row is one that it was trained for.
         listener, others = several[0], [several]
+    naturalness = self_critical(experiment, speaker).learners["speaker"]
     numbers = {
         **experiment.words(),
         "lambda_": point.get("lambda"),
-        "naturalness": self_critical(experiment, speaker).objective,
+        "naturalness": naturalness.objective,
         "rho": settings.rho,
         "temperature": settings.temperature,
         "margin": settings.margin,

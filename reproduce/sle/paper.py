@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 
 from reproduce.captioning.phases import SPEAKER_PHASES
 from reproduce.captioning.rewarded import cider
@@ -17,7 +18,6 @@ from reproduce.sle.settings import SETTINGS
 from reproduce.sle.tables import sequence_tables
 from reproduce.study import read_written
 from reproduce.study import write_json
-from tfcap._io import is_there
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
@@ -49,7 +49,7 @@ def several(experiment, name: str, speaker, metrics):
 
     Returns:
         Dict of scores: after `"rs_"` and `"bs_"` those of captions that are
-        drawn and found by a beam search, as `tfcap.training.DiversityReport`
+        drawn and found by a beam search, as `Evaluator.diversity()`
         names them; after `"beam_"` those of the best of each beam.
     """
     scores = {}
@@ -100,7 +100,7 @@ def kept_several(directory, rows, seed: int = 0, decoder="rs"):
     for row in rows:
         point = {"method": row, "seed": seed}
         path = kept_file(directory, SLE, point, "several.json")
-        if is_there(path):
+        if os.path.exists(path):
             captions[row] = read_written(path)[decoder]
     return captions
 

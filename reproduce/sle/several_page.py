@@ -34,7 +34,7 @@ def write_several_page(
 
     Args:
         several: Dict of a speaker's name to its captions, a list of M lists
-            of strings, such as `tfcap.training.DiversityReport.captions`.
+            of strings, such as `Evaluator.diversity().captions`.
         images: Function from an image's row to a uint8 array of shape
             `(height, width, 3)` or to None, such as `CaptionData.test_images`.
             With `filenames`, these are shown, too. Defaults to `None`, no

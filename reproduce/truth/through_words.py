@@ -3,7 +3,8 @@
 from tfcap.decoding import Sample
 from tfcap.layers import PartialSamplingST
 from tfcap.objectives import Pathwise
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def through_words(
@@ -24,7 +25,7 @@ def through_words(
             `tfcap.methods.psst()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
     """
     samples = Sample(
         PartialSamplingST(rho=rho, seed=seed),
@@ -33,4 +34,5 @@ def through_words(
         feedback="relaxed",
     )
     objective = Pathwise(reward, samples)
-    return ObjectiveModel(objective, speaker, global_clipnorm=global_clipnorm)
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner})

@@ -29,9 +29,9 @@ from reproduce.visdial.rows import ROWS
 from reproduce.visdial.settings import SETTINGS
 from reproduce.visdial.tables import dialog_tables
 from reproduce.visdial.tables import sample_table
-from tfcap import launch
 from tfcap._io import command
 from tfcap._io import make_folder
+from tfcap.launch import run_as_workers
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -125,8 +125,7 @@ def parse(arguments):
 def _train(arguments, options, program):
     if options.workers and not os.environ.get("TF_CONFIG"):
         workers = [sys.executable, *program, *arguments]
-        trusted = options.trusted_network
-        return launch.launch(workers, options.workers, trusted_network=trusted)
+        run_as_workers(workers, options.workers, options.trusted_network)
     strategy = open_strategy()
     # Every row compiles graphs of its own, which TensorFlow remarks on.
     tf.get_logger().setLevel("ERROR")

@@ -12,21 +12,17 @@ import numpy as np
 from reproduce.world.built_folder import SPLITS
 from reproduce.world.features import world_with_features
 from reproduce.world.truth import answer_truth
-from tfcap._io import is_there
 from tfcap._io import load_arrays
 from tfcap._io import malformed
 from tfcap.data import EncodedDialogs
 from tfcap.data import build_vocabulary
-from tfcap.data import coco_image_path
 from tfcap.data import data_digest
 from tfcap.data import extract_features
 from tfcap.data import feature_digest
 from tfcap.data import load_features
 from tfcap.data import load_visdial
-from tfcap.data import paper_split
-from tfcap.data import rows_with_features
+from tfcap.data import named_backbone
 from tfcap.data import scale_features
-from tfcap.data import vgg19_backbone
 
 #: Name of the challenge's test split, whose last answers are hidden.
 CHALLENGE = "visdial_1.0_test"
@@ -129,9 +125,9 @@ def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
 
     Image features are read from all `*features*.npz` of the folder, with
     `image_ids` `(n,)` and pooled `features` `(n, D)`, a grid of one position,
-    or from `image_features.h5`, HDF5 as `tfcap.data.extract_features()` writes
-    it. Where there is neither, VGG-19 reads the COCO images of the folder, if
-    its weights are given, and that file is written.
+    or from `image_features.npy`, as `tfcap.data.extract_features()` writes it.
+    Where there is neither, VGG-19 reads the COCO images of the folder, if its
+    weights are given, and that file is written.
 
     Args:
         root: String or path of the folder.
@@ -153,15 +149,15 @@ def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
     """
     *splits, name = _splits(root)
     vocabulary = build_vocabulary(splits[0])
-    path, pooled = _feature_files(root, "image_features.h5")
+    path, pooled = _feature_files(root, "image_features.npy")
     if not pooled:
-        if not is_there(path):
+        if not os.path.exists(path):
             find = functools.partial(_image_path, root, lenient=skip_unreadable)
             ids = np.concatenate([split.image_ids for split in splits])
             _extract(path, vgg19_weights, ids, find, skip_unreadable)
+        skipped = [*load_features(path, lazy=True).skipped]
         splits = [
-            split.select(rows_with_features(split.image_ids.tolist(), path))
-            for split in splits
+            split.select(~np.isin(split.image_ids, skipped)) for split in splits
         ]
     read = _reader(path, pooled)
     images, test = [read(s.image_ids) for s in splits], splits[-1]
@@ -181,7 +177,7 @@ def challenge_data(root, vocabulary, vgg19_weights=None, norm=None):
 
     Image features are read as `visdial_data()` reads them. Where VGG-19 reads
     the images, those of `VisualDialog_test2018`, the file it writes is
-    `test_features.h5`.
+    `test_features.npy`.
 
     Returns:
         `tfcap.data.EncodedDialogs` of M dialogs, each with options in its
@@ -192,9 +188,9 @@ def challenge_data(root, vocabulary, vgg19_weights=None, norm=None):
         ValueError: If files are missing, damaged or lack an image.
     """
     split = load_visdial(challenge_path(root))
-    path, pooled = _feature_files(root, "test_features.h5")
-    if not pooled and not is_there(path):
-        find = functools.partial(coco_image_path, root, split="test2018")
+    path, pooled = _feature_files(root, "test_features.npy")
+    if not pooled and not os.path.exists(path):
+        find = functools.partial(_in_folder, root, "VisualDialog_test2018")
         _extract(path, vgg19_weights, split.image_ids, find)
     encoded = EncodedDialogs.from_split(split, vocabulary)
     return encoded, _scaled(_reader(path, pooled)(split.image_ids), norm)
@@ -227,7 +223,7 @@ def _splits(root):
             dense = f"visdial_{version}_val{_DENSE}.json"
             rest = load_visdial(train)
             return (
-                *paper_split(rest, min(1000, len(rest) // 10)),
+                *_last_apart(rest, min(1000, len(rest) // 10)),
                 load_visdial(val, _find(root, dense)),
                 f"VisDial v{version}",
             )
@@ -240,11 +236,21 @@ def _splits(root):
         if split.tags is not None and {"train", "val"} <= set(split.tags):
             rest = split.select(split.tags == "train")
             return (
-                *paper_split(rest, len(rest) // 10),
+                *_last_apart(rest, len(rest) // 10),
                 split.select(split.tags == "val"),
                 stem,
             )
     raise ValueError(f"{_LAYOUT}. Received: root={root!r}.")
+
+
+def _last_apart(split, count):
+    """A split without its last dialogs, and these.
+
+    Lu et al. 2017 validate on one thousand dialogs of the training file, and
+    do not say which.
+    """
+    rows = np.arange(len(split))
+    return split.select(rows[:-count]), split.select(rows[-count:])
 
 
 def _encoded(splits, vocabulary):
@@ -265,7 +271,7 @@ def _encoded(splits, vocabulary):
 
 def _find(root, name):
     paths = [os.path.join(root, name + end) for end in ("", ".gz")]
-    return next(filter(is_there, paths), None)
+    return next(filter(os.path.exists, paths), None)
 
 
 def _feature_files(root, name):
@@ -296,7 +302,7 @@ def _extract(path, vgg19_weights, image_ids, find, skip_unreadable=False):
             "there."
         )
     extract_features(
-        vgg19_backbone(vgg19_weights),
+        named_backbone("VGG19", vgg19_weights),
         [(int(image_id), find(image_id=image_id)) for image_id in image_ids],
         path,
         skip_unreadable=skip_unreadable,
@@ -312,15 +318,24 @@ def _picture(root, image_id):
 
 
 def _image_path(root, image_id, lenient=False):
-    path = coco_image_path(root, image_id, "val2018")
-    if is_there(path):
-        return path
-    try:
-        return coco_image_path(root, image_id, "2014")
-    except FileNotFoundError:
-        if not lenient:
-            raise
-        return coco_image_path(root, image_id, "train2014")
+    """Path of an image of VisDial, as COCO and VisDial publish them."""
+    folders = ("VisualDialog_val2018", "train2014", "val2014")
+    paths = [_in_folder(root, folder, image_id) for folder in folders]
+    found = next(filter(os.path.exists, paths), None)
+    if found is None and not lenient:
+        raise FileNotFoundError(
+            f"`root` must hold image {image_id} in {', '.join(folders)}. "
+            f"Received: root={str(root)!r}. Unpack COCO's and VisDial's "
+            "archives there."
+        )
+    return found or paths[1]
+
+
+def _in_folder(root, folder, image_id):
+    """Path of an image in the folder of one of the archives."""
+    prefix = "" if folder.startswith("Visual") else "COCO_"
+    name = f"{prefix}{folder}_{int(image_id):012d}.jpg"
+    return os.path.join(root, folder, name)
 
 
 def pooled_reader(paths):
@@ -389,7 +404,7 @@ def _read_pooled(path):
     problem = "are no `image_ids` and `features`"
     hint = "Give an `.npz` file of both, `(n,)` and `(n, D)`."
     try:
-        arrays = load_arrays(path, ("image_ids", "features"), sealed=False)
+        arrays = load_arrays(path, ("image_ids", "features"))
     except ValueError as error:
         raise malformed(path, "", f"{problem}: {error}", hint) from error
     ids, table = arrays["image_ids"], arrays["features"]

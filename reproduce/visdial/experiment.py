@@ -18,7 +18,6 @@ from reproduce.visdial.rows import ROWS
 from reproduce.visdial.rows import needed
 from reproduce.visdial.rows import train
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
-from tfcap._io import is_there
 from tfcap._io import malformed
 from tfcap._io import read_sealed
 from tfcap.data import DialogBatches
@@ -26,16 +25,12 @@ from tfcap.decoding import Greedy
 from tfcap.metrics import answer_statistics
 from tfcap.text import Vocabulary
 from tfcap.training import EvaluationCallback
-from tfcap.training import discriminative_ranking
 from tfcap.training import from_chief
 from tfcap.training import generate
-from tfcap.training import generative_ranking
 from tfcap.training import is_chief
+from tfcap.training import rank_candidates
 
-_RANKINGS = {
-    "generator": ("generative", generative_ranking),
-    "discriminator": ("discriminative", discriminative_ranking),
-}
+_RANKINGS = {"generator": "generative", "discriminator": "discriminative"}
 
 
 class DialogExperiment(Study):
@@ -164,7 +159,7 @@ class DialogExperiment(Study):
     ) -> list[str]:
         """Answers of a row's generator to the test split."""
         path = self.path(row, "answers.json")
-        if decoder is None and is_there(path):
+        if decoder is None and os.path.exists(path):
             end = None if limit is None else limit * self.data.test.rounds
             return read_written(path)[:end]
         generator = self.networks(row)["generator"]
@@ -179,7 +174,7 @@ class DialogExperiment(Study):
         if not self.validation_dialogs:
             return []
         role = next(role for role in _RANKINGS if role in networks)
-        ranking, rank = _RANKINGS[role]
+        ranking = _RANKINGS[role]
 
         def evaluate():
             dialogs = self.data.validation
@@ -190,7 +185,7 @@ class DialogExperiment(Study):
                 features = features if callable(features) else features[rows]
             batches = self._batches(dialogs, features)
             size = self.settings.evaluation_batch_size
-            return rank(networks[role], batches, size, verbose=0)
+            return rank_candidates(networks[role], batches, size, verbose=0)
 
         writer = self._points(name, ranking, "validation")
         return [EvaluationCallback(evaluate, writer=writer)]
@@ -204,12 +199,12 @@ class DialogExperiment(Study):
     def _figures(self, role, network):
         """Metrics of a network on the test split, with its control."""
         test, features = self.data.test, self.data.test_features
-        _, rank = _RANKINGS[role]
 
         def ranked(features):
             batches = self._batches(test, features)
             size = self.settings.evaluation_batch_size
-            return rank(network, batches, size, verbose=self.bars).result()
+            how = {"batch_size": size, "verbose": self.bars}
+            return rank_candidates(network, batches, **how).result()
 
         figures = ranked(features)
         if len(test) > 1:
@@ -257,7 +252,7 @@ class DialogExperiment(Study):
                     tag = f"{group}/{name}".replace("@", "_")
                     tf.summary.scalar(tag, value)
         writer.close()
-        for ranking, _ in _RANKINGS.values():
+        for ranking in _RANKINGS.values():
             if ranking in result:
                 metrics = dict(result[ranking])
                 metrics.pop("count", None)
@@ -294,7 +289,7 @@ def keep_inputs(data, directory):
     inputs = Inputs(data.train.vocabulary, data.norm, tuple(image))
     path = os.path.join(str(directory), "inputs.json")
     # All workers write, or all compare.
-    if not from_chief(is_there(path)):
+    if not from_chief(os.path.exists(path)):
         words = list(inputs.vocabulary.words)
         content = {"norm": inputs.norm, "image": list(image), "words": words}
         write_json(path, content)
@@ -317,7 +312,7 @@ def load_inputs(directory) -> Inputs:
     """
     path = os.path.join(str(directory), "inputs.json")
     hint = "Run the experiment's command again: it writes the file anew."
-    if not is_there(path):
+    if not os.path.exists(path):
         raise ValueError(
             "`directory` must be the folder of a visual dialog experiment. "
             f"Received: directory={str(directory)!r}, without inputs.json. "

@@ -3,7 +3,6 @@
 import numpy as np
 import tensorflow as tf
 
-from tfcap.data import question_tokens
 from tfcap.decoding import Greedy
 from tfcap.text import word_tokenize
 
@@ -79,7 +78,8 @@ class DialogPartner:
 
     def ask(self, question: str) -> str:
         """Answers a question, and remembers both."""
-        words = question_tokens(question)
+        words = word_tokenize(question)
+        words = words if words[-1:] == ["?"] else [*words, "?"]
         self.unknown = [
             word
             for word in dict.fromkeys(words)

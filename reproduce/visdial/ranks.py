@@ -17,18 +17,13 @@ from reproduce.visdial.data import challenge_data
 from reproduce.visdial.experiment import load_inputs
 from reproduce.visdial.rows import ROWS
 from tfcap._io import command
-from tfcap._io import is_there
 from tfcap.data import DialogBatches
 from tfcap.data import write_visdial_ranks
 from tfcap.metrics import ordinal_ranks
-from tfcap.training import discriminative_scores
-from tfcap.training import generative_scores
+from tfcap.training import candidate_scores
 from tfcap.training import load_network
 
-_SCORES = {
-    "discriminator": discriminative_scores,
-    "generator": generative_scores,
-}
+_ROLES = ("discriminator", "generator")
 
 
 def write_ranks(
@@ -46,7 +41,7 @@ def write_ranks(
     size, paths = min(batch_size, len(dialogs)), []
     batches = DialogBatches(dialogs, features, size, shuffle=False)
     for role, network in networks.items():
-        scores = _SCORES[role](network, batches, size, verbose=verbose)
+        scores = candidate_scores(network, batches, size, verbose=verbose)
         ranks = ordinal_ranks(scores, dialogs.options >= 0)
         path = os.path.join(str(directory), f"ranks_{role}.json")
         write_visdial_ranks(path, dialogs, ranks)
@@ -67,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("row", choices=ROWS, metavar="row", help="such as hciae_d_np_att")
     add("--root", required=True, help="folder of VisDial's files, features too")
     add("--vgg19-weights", help='to read images: "imagenet" or a path')
-    add("--role", choices=_SCORES, help="of two learners, the one to rank by")
+    add("--role", choices=_ROLES, help="of two learners, the one to rank by")
     add("--batch-size", type=int, default=8, help="dialogs at once")
     add("--quiet", action="store_true", help="no progress bar")
     options = parser.parse_args(arguments)
@@ -100,12 +95,12 @@ def _networks(options):
     """Networks of the row by role; at least one."""
     folder, networks = os.path.join(options.run, options.row), {}
     hint = f"Move {folder} elsewhere and train the row anew."
-    for role in [options.role] if options.role else _SCORES:
+    for role in [options.role] if options.role else _ROLES:
         path = os.path.join(folder, f"{role}.keras")
-        if is_there(path):
+        if os.path.exists(path):
             networks[role] = load_network(path, hint=hint)
     if not networks:
-        wanted = options.role or " or ".join(_SCORES)
+        wanted = options.role or " or ".join(_ROLES)
         raise ValueError(
             f"`run` must hold a trained {wanted} of the row. Received: "
             f"run={options.run!r}, row={options.row!r}. Train it: "

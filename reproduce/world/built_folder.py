@@ -6,14 +6,12 @@ import hashlib
 import json
 import os
 import pathlib
-import re
 import shutil
 import sys
 import time
 from collections.abc import Callable
 
 from tfcap._io import make_folder
-from tfcap._io import named
 from tfcap._io import partial_path
 from tfcap._io import remove_abandoned
 from tfcap._io import rename
@@ -133,11 +131,11 @@ def _checksum(path, _):
 
 
 def _build(root, name, about, write):
-    remove_abandoned(root / name, rf"\.{re.escape(name)}_[a-z0-9_]{{8}}")
+    remove_abandoned(root / name)
     work = partial_path(root / name)
     work.mkdir()
     try:
-        with told_if_full(root / name, "Nothing was built"), named(root / name):
+        with told_if_full(root / name, "Nothing was built"):
             _fill(work, about, write)
             _move(work, root / name, about)
     finally:

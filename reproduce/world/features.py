@@ -1,7 +1,7 @@
 """Features of synthetic images and videos, by an encoder trained on scenes."""
 
 import functools
-import io
+import hashlib
 import os
 import pathlib
 from collections.abc import Callable
@@ -17,12 +17,9 @@ from reproduce.world import load_world
 from reproduce.world.built_folder import SPLITS
 from reproduce.world.scene_encoder import GRID
 from reproduce.world.scene_encoder import SceneEncoder
-from tfcap._io import append_seal
-from tfcap._io import is_sealed
 from tfcap._io import malformed
-from tfcap._io import tried_again
-from tfcap._io import write_whole
-from tfcap._io import write_whole_path
+from tfcap._io import whole_file
+from tfcap._io import whole_path
 from tfcap.data import frame_differences
 from tfcap.training import load_network
 
@@ -116,7 +113,8 @@ def pretrain_scene_encoder(
         _fit(encoder, *_mirrored(images, targets), epochs, batch_size, verbose)
         _calibrate(encoder, images[:2000], targets["shape"][:2000])
         if cache:
-            write_whole_path(path, encoder.save)
+            with whole_path(path) as partial:
+                encoder.save(partial)
         return encoder
 
     if not cache:
@@ -170,12 +168,9 @@ def cached_array(path: str | os.PathLike | None, make: Callable) -> NDArray:
 
     def keep():
         array = make()
-
-        def write(file):
+        with whole_file(path, "w+b") as file:
             np.save(file, array)
-            append_seal(file)
-
-        write_whole(path, write)
+            file.write(_digest(file, file.tell()))
         return array
 
     return made_once(path, _read_array, keep)
@@ -183,7 +178,7 @@ def cached_array(path: str | os.PathLike | None, make: Callable) -> NDArray:
 
 def _read_array(path):
     try:
-        return tried_again(path, lambda: _loaded_array(path))
+        return _loaded_array(path)
     except Exception as error:
         if getattr(error, "errno", None) is not None:
             # The system's, not of what is in the file.
@@ -197,10 +192,19 @@ def _loaded_array(path):
     array = np.load(path, mmap_mode="r", allow_pickle=False)
     with open(path, "rb") as file:
         # Older files end with the array.
-        bare = file.seek(0, io.SEEK_END) == array.offset + array.nbytes
-        if not (bare or is_sealed(file)):
+        size = array.offset + array.nbytes
+        if _digest(file, size) != (file.read() or _digest(file, size)):
             raise ValueError("its checksum is that of another content")
     return array
+
+
+def _digest(file, size):
+    """SHA-256 of the first bytes of a file, which is then behind them."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    for start in range(0, size, 1 << 20):
+        digest.update(file.read(min(1 << 20, size - start)))
+    return digest.hexdigest().encode()
 
 
 def _mirrored(images, targets):

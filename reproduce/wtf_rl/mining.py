@@ -1,11 +1,12 @@
 """Images that look alike to a retriever."""
 
+import os
+
 import numpy as np
 
-from tfcap._io import is_there
-from tfcap.data import load_neighbors
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
 from tfcap.data import nearest_neighbors
-from tfcap.data import save_neighbors
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 
@@ -20,13 +21,16 @@ def mined_neighbors(retriever, batches, path, k: int = 5):
     Raises:
         ValueError: If the file is another split's, or has fewer neighbours.
     """
-    image_ids = batches.captions.image_ids
-    if from_chief(is_there(path)):
-        rows = load_neighbors(path, image_ids)
-        if rows.shape[1] < k:
+    image_ids = np.array(np.asarray(batches.captions.image_ids).tolist())
+    if from_chief(os.path.exists(path)):
+        kept = load_arrays(path, ("image_ids", "rows"))
+        rows = kept["rows"]
+        same = np.array_equal(kept["image_ids"], image_ids)
+        if not same or rows.shape[1] < k:
             raise ValueError(
-                f"`path` must hold {k} neighbours of each image. Received: "
-                f"path={str(path)!r}, which holds {rows.shape[1]}. Name "
+                f"`path` must hold {k} neighbours of each image of the split. "
+                f"Received: path={str(path)!r}, which holds {rows.shape[1]} of "
+                f"{len(rows)} images{'' if same else ', other ones'}. Name "
                 "another."
             )
         return rows[:, :k]
@@ -37,5 +41,5 @@ def mined_neighbors(retriever, batches, path, k: int = 5):
     ]
     rows = from_chief(nearest_neighbors(np.concatenate(images), k))
     if is_chief():
-        save_neighbors(path, image_ids, rows)
+        save_arrays(path, {"image_ids": image_ids, "rows": rows})
     return rows

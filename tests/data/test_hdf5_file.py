@@ -1,5 +1,4 @@
 import io
-import os
 import zipfile
 
 import h5py
@@ -7,12 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfcap.data import FeatureWriter
-from tfcap.data import load_features
-from tfcap.data import vgg19_backbone
-from tfcap.data.features import ABOUT
-from tfcap.data.hdf5_file import BLOCK
-from tfcap.data.hdf5_file import write_checksum
+from tfcap.data import named_backbone
 from tfcap.training.network_file import load_network
 
 SECRET = np.arange(60.0).astype("<f2").reshape(3, 4, 5)
@@ -56,72 +50,6 @@ def secret_file(tmp_path, way):
         with h5py.File(path, "w") as file:
             file["features"] = SECRET
     return path
-
-
-def feature_file(tmp_path, way, version):
-    """A feature file whose features are elsewhere, or next to nothing."""
-    path = tmp_path / "features.h5"
-    block = BLOCK if version == 2 else 0
-    with h5py.File(path, "w", userblock_size=block) as file:
-        way(file, secret_file(tmp_path, way), SECRET.shape)
-        file["image_ids"] = [1, 2, 3]
-        file["done"] = np.ones(3, bool)
-        file["checksums"] = np.zeros(3, "<u4")
-        file.attrs.update(dict.fromkeys(ABOUT, ""), tfcap_features=version)
-    if version == 2:
-        write_checksum(path, {})
-    return path
-
-
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("way", WAYS)
-def test_features_of_other_files_and_bombs_are_refused(tmp_path, way, version):
-    path = feature_file(tmp_path, way, version)
-    with pytest.raises(ValueError, match="features.h5") as found:
-        load_features(path)
-    told = {
-        external: "values of other files: .*secret",
-        virtual: "is virtual",
-        linked: "is a ExternalLink",
-        soft: "is a SoftLink",
-        unpacking: "unpack to more than 67,108,864",
-    }
-    found.match(told[way])
-
-
-def test_features_may_be_more_than_is_read_at_once(tmp_path, monkeypatch):
-    """COCO's are 18 GB, and all of them on the disk."""
-    path = tmp_path / "features.h5"
-    with FeatureWriter(path, range(3), (1, 4), 5) as writer:
-        writer.write(np.arange(3), SECRET)
-    monkeypatch.setenv("TFCAP_MAX_BYTES", "16")
-    np.testing.assert_array_equal(load_features(path), SECRET)
-
-
-def test_a_seal_that_lies_of_places_or_holes_is_refused(tmp_path):
-    path = tmp_path / "features.h5"
-    with h5py.File(path, "w", userblock_size=BLOCK) as file:
-        file["features"] = SECRET
-        file["image_ids"], file["done"] = [1, 2, 3], np.ones(3, bool)
-        file["checksums"] = np.zeros(3, "<u4")
-        file.attrs.update(dict.fromkeys(ABOUT, ""), tfcap_features=2)
-    write_checksum(path, {"features": (BLOCK, 8)})
-    with pytest.raises(ValueError, match="its checksum covers other offsets"):
-        load_features(path)
-    os.truncate(path, 1 << 40)
-    layout = b'{"size": %d, "places": {}}' % (1 << 40)
-    with open(path, "r+b") as file:
-        file.write(b"tfcap features 2\n" + layout + b"\nabc\n")
-    with pytest.raises(ValueError, match="mostly holes"):
-        load_features(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-def test_a_pipe_is_not_waited_for(tmp_path):
-    path = tmp_path / "features.h5"
-    os.mkfifo(path)
-    with pytest.raises(ValueError, match="features.h5.*a pipe or a device"):
-        load_features(path)
 
 
 @pytest.fixture(scope="module")
@@ -177,4 +105,4 @@ def test_weights_of_a_backbone_are_looked_at_too(tmp_path):
     with h5py.File(path, "w") as file:
         linked(file, secret_file(tmp_path, linked), None)
     with pytest.raises(ValueError, match="all in the file.*vgg19.h5"):
-        vgg19_backbone(str(path))
+        named_backbone("VGG19", str(path))

@@ -41,9 +41,9 @@ def test_numbers_with_zeros_are_names_first(write):
     # As the numbers in the names of COCO's files.
     split = CaptionSplit([2, 1, 3], texts, ["", "", ""], [""] * 3)
     assert split.select(lines).image_ids == [1, 2]
-    with pytest.raises(ValueError, match="there already"):
+    with pytest.raises(ValueError, match="1 images more than once"):
         split.select(["1", "01"])
-    with pytest.raises(ValueError, match="1 of which are of no image"):
+    with pytest.raises(ValueError, match="1 of them of no image"):
         split.select(["9" * 5000])
 
 
@@ -71,12 +71,9 @@ def test_the_split_of_a_paper_cuts_across_those_of_the_file(write, tmp_path):
         ("[]", "there is no image"),
         ('{"train": [1]}', "the content is no list"),
         ("[1, 2", "cut off or damaged"),
-        (
-            "[1, null, [2], true, 2.5]",
-            r"in 4 places \(entry 1, entry 2, entry 3",
-        ),
-        ('[1, ""]', r"neither an integer nor some text in 1 place \(entry 1\)"),
-        ("7\n8\n7\n8\n", r"there again in 2 places \(line 3: 7, line 4: 8\)"),
+        ("[1, null, 2.5]", "entry 1 None is no integer or text"),
+        ('[1, ""]', "entry 1 '' is no integer or text"),
+        ("7\n8\n7\n8\n", "line 3 7 is .* there already"),
         (b"7\n8\xff\n", "line 2 the text is not UTF-8"),
         (gzip.compress(b"7\n8\n" * 99, mtime=0)[:-9], "cut off or damaged"),
     ],

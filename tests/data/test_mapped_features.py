@@ -1,19 +1,22 @@
-import pickle
-
 import numpy as np
 import pytest
 
-from tfcap.data import FeatureWriter
+from tfcap.data import StandardizedFeatures
 from tfcap.data import load_features
+from tfcap.data import mapped_features
+from tfcap.data import pool_positions
+from tfcap.data import save_features
+from tfcap.data import scale_features
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.mapped_features import MappedFeatures
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import feature_rows
-from tfcap.data.mapped_features import length_scale
-from tfcap.data.mapped_features import mapped_features
 from tfcap.data.mapped_features import position_means
 
-PREPARED = {"means": position_means, "length": length_scale(8.0)}
+PREPARED = {
+    "means": pool_positions,
+    "length": lambda features: scale_features(features, 8.0),
+}
 
 
 @pytest.fixture
@@ -24,41 +27,27 @@ def grids():
 
 @pytest.fixture
 def path(tmp_path, grids):
-    path = tmp_path / "features.h5"
-    with FeatureWriter(path, range(700), (1, 5), 7) as writer:
-        writer.write(np.arange(700), grids)
+    path = tmp_path / "features.npy"
+    save_features(path, range(700), grids)
     return path
 
 
 @pytest.mark.parametrize("name", PREPARED)
-def test_batches_are_bit_for_bit_those_of_all_at_once(grids, path, name):
-    at_once = PREPARED[name](grids)
-    lazy = MappedFeatures(load_features(path, lazy=True), PREPARED[name], name)
+def test_large_files_are_left_on_the_disk(grids, path, name, monkeypatch):
+    reader, prepare = load_features(path, lazy=True), PREPARED[name]
+    at_once = prepare(reader)
+    assert isinstance(at_once, np.ndarray) and at_once.dtype == np.float32
+    np.testing.assert_array_equal(at_once, prepare(grids))
+    monkeypatch.setattr(mapped_features, "LARGE", 700 * 5 * 7 * 2 - 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(reader), "__getitem__", None)
+        lazy = prepare(reader)
     assert lazy.shape == at_once.shape and len(lazy) == 700
     for rows in [np.array([699, 3, 3]), [0], slice(5, 600), 4]:
         np.testing.assert_array_equal(lazy[rows], at_once[rows])
         assert lazy[rows].dtype == np.float32
-    np.testing.assert_array_equal(np.asarray(lazy), at_once)
-    again = pickle.loads(pickle.dumps(lazy))
-    np.testing.assert_array_equal(again[[7]], at_once[[7]])
-
-
-@pytest.mark.parametrize("name", PREPARED)
-def test_large_files_are_left_on_the_disk(grids, path, name, monkeypatch):
-    reader = load_features(path, lazy=True)
-    at_once = mapped_features(reader, PREPARED[name], name)
-    assert isinstance(at_once, np.ndarray)
-    np.testing.assert_array_equal(at_once, PREPARED[name](grids))
-    monkeypatch.setattr("tfcap.data.mapped_features.LARGE", 700 * 5 * 7 * 2 - 1)
-    with monkeypatch.context() as patch:
-        patch.setattr(type(reader), "__getitem__", None)
-        lazy = mapped_features(reader, PREPARED[name], name)
-        few = load_features(path, [5, 9], lazy=True)
-        few = mapped_features(few, PREPARED[name], name)
-    np.testing.assert_array_equal(few[[1]], at_once[[9]])
-    np.testing.assert_array_equal(lazy[[9, 2]], at_once[[9, 2]])
     # What is in memory already is prepared there.
-    assert isinstance(mapped_features(grids, position_means, ""), np.ndarray)
+    assert isinstance(prepare(grids), np.ndarray)
 
 
 def test_features_are_known_by_what_prepares_them_and_not_read(
@@ -71,10 +60,10 @@ def test_features_are_known_by_what_prepares_them_and_not_read(
 
 
 def test_zeros_have_no_length_and_lengths_are_positive():
-    assert not length_scale(8.0)(np.zeros((1, 2, 3))).any()
+    assert not scale_features(np.zeros((1, 2, 3)), 8.0).any()
     for bad in (0, -1.0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="`norm` must be a positive"):
-            length_scale(bad)
+            scale_features(np.zeros((1, 2, 3)), bad)
 
 
 FEATURES = np.arange(24, dtype="float16").reshape(4, 2, 3)
@@ -97,3 +86,82 @@ def test_features_have_a_row_for_each_thing():
         check_features(FEATURES, 5, "captions")
     with pytest.raises(ValueError, match=r"`x` must .* x.shape=\(4, 3\)"):
         check_features(FEATURES[:, 0], 4, "captions", name="x")
+
+
+@pytest.fixture
+def train():
+    rng = np.random.default_rng(0)
+    scale, shift = np.array([1, 50, 0.01, 2]), np.array([0, 900, 5, -3])
+    return (rng.normal(size=(23, 3, 4)) * scale + shift).astype("float32")
+
+
+def test_training_features_have_mean_0_and_deviation_1(train):
+    found = StandardizedFeatures(train)
+    assert found.shape == (23, 3, 4) and len(found) == 23
+    values = found[np.arange(23)]
+    assert values.dtype == np.float32
+    np.testing.assert_allclose(values.mean((0, 1)), 0, atol=1e-4)
+    np.testing.assert_allclose(values.std((0, 1)), 1, rtol=1e-4, atol=1e-6)
+    plain = (train - train.mean((0, 1))) / train.std((0, 1))
+    np.testing.assert_allclose(values, plain, atol=2e-3)
+
+
+def test_numbers_do_not_depend_on_how_much_is_read_at_a_time(
+    train, monkeypatch
+):
+    at_once = StandardizedFeatures(train)
+    monkeypatch.setattr(mapped_features, "_COUNTED", 5)
+    parts = StandardizedFeatures(train)
+    np.testing.assert_allclose(parts.mean, at_once.mean, 1e-6, 1e-6)
+    np.testing.assert_allclose(parts.deviation, at_once.deviation, 1e-6, 1e-6)
+
+
+def test_other_splits_are_scaled_by_the_numbers_of_the_training_split(train):
+    other, rows = train[:5] + 7, np.array([4, 0, 4])
+    ready = StandardizedFeatures(train)
+    wanted = (other[rows] - ready.mean) / ready.deviation
+    for features in (other, lambda rows: other[rows]):
+        found = StandardizedFeatures(features, ready.mean, ready.deviation)
+        np.testing.assert_array_equal(found[rows], wanted)
+    assert found.shape is None
+
+
+def test_a_feature_that_is_always_the_same_becomes_zero(train):
+    train[..., 1] = 0.1
+    found = StandardizedFeatures(train)
+    values = found[np.arange(23)]
+    assert found.deviation[1] == 1 and np.isfinite(values).all()
+    np.testing.assert_allclose(values[..., 1], 0, atol=1e-6)
+
+
+def test_numbers_of_files_are_those_of_arrays(path):
+    found = StandardizedFeatures(load_features(path, lazy=True))
+    wanted = StandardizedFeatures(load_features(path))
+    np.testing.assert_array_equal(found[[7, 2]], wanted[[7, 2]])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_told(train, bad):
+    train[3, 1, 2] = bad
+    with pytest.raises(ValueError, match="in 1 of 4 features"):
+        StandardizedFeatures(train)
+
+
+def test_what_cannot_be_counted_is_refused(train):
+    for bad in (train[0], train[:0], lambda rows: train[rows]):
+        with pytest.raises(ValueError, match="`features` must have shape"):
+            StandardizedFeatures(bad)
+    with pytest.raises(ValueError, match=r"must have shape \(4,\)"):
+        StandardizedFeatures(train, [0.0], [1.0])
+    with pytest.raises(ValueError, match="with 1 numbers that are not"):
+        StandardizedFeatures(train, [0.0] * 4, [1.0, 0.0, 1.0, 2.0])
+
+
+def test_features_of_a_backbone_that_sees_nothing_are_refused():
+    one = np.repeat(np.ones((1, 3, 4)), 5, axis=0)
+    one[3] += 1e-9
+    with pytest.raises(ValueError, match="differ.*all 5 images.*weights"):
+        StandardizedFeatures(one)
+    StandardizedFeatures(one[:1])
+    one[4, 0, 0] += 1
+    StandardizedFeatures(one)

@@ -1,18 +1,13 @@
-import os
-
 import numpy as np
 import pytest
 
-from tfcap.data import load_neighbors
 from tfcap.data import nearest_neighbors
-from tfcap.data import save_neighbors
 from tfcap.data.neighbors import corrupt
 from tfcap.data.neighbors import draw_in_batch
 from tfcap.data.neighbors import draw_wrong_options
 
 RNG = np.random.default_rng(0)
 EMBEDDINGS = RNG.normal(size=(57, 6)).astype("float32")
-ROWS = nearest_neighbors(EMBEDDINGS, 3)
 
 
 def by_sorting(embeddings, k):
@@ -42,51 +37,7 @@ def test_an_image_is_never_its_own_neighbour_but_its_copy_is():
         assert sorted(others) == [x for x in range(5) if x != row]
 
 
-@pytest.mark.parametrize(
-    "ids",
-    [
-        range(100, 157),
-        [f"a{i}" for i in range(57)],
-        # As `EncodedCaptions` has them.
-        np.array([f"a{i}" for i in range(57)], object),
-    ],
-)
-def test_a_file_brings_them_back_to_the_same_images(tmp_path, ids):
-    path = tmp_path / "neighbors.npz"
-    save_neighbors(path, ids, ROWS)
-    np.testing.assert_array_equal(load_neighbors(path, list(ids)), ROWS)
-    assert os.listdir(tmp_path) == ["neighbors.npz"]
-
-
-def test_another_splits_file_is_refused(tmp_path):
-    path = tmp_path / "neighbors.npz"
-    save_neighbors(path, range(57), ROWS)
-    for other in (range(56), range(1, 58), range(57)[::-1]):
-        with pytest.raises(ValueError, match="another split's"):
-            load_neighbors(path, other)
-
-
-def test_another_file_is_refused(tmp_path):
-    path = tmp_path / "other.npz"
-    path.write_bytes(b"PK no archive")
-    with pytest.raises(ValueError, match="`path` must name a file of"):
-        load_neighbors(path, range(57))
-    np.savez(path, rows=ROWS)
-    with pytest.raises(ValueError, match="`path` must name a file of"):
-        load_neighbors(path, range(57))
-    # Objects would have to be unpickled, which runs what is in the file.
-    np.savez(path, rows=ROWS, image_ids=np.array([object()] * 57))
-    with pytest.raises(ValueError, match="`path` must name a file of"):
-        load_neighbors(path, range(57))
-
-
-def test_what_makes_no_sense_is_refused(tmp_path):
-    for ids in ([1.5] * 57, np.array([7, "a"] + [None] * 55, object)):
-        with pytest.raises(TypeError, match="all integers .*or all strings"):
-            save_neighbors(tmp_path / "neighbors.npz", ids, ROWS)
-    mixed = np.array([7, *"a" * 56], object)
-    with pytest.raises(TypeError, match="all integers .*or all strings"):
-        save_neighbors(tmp_path / "neighbors.npz", mixed, ROWS)
+def test_what_makes_no_sense_is_refused():
     for k in (0, 57):
         with pytest.raises(ValueError, match=f"`k` must be.*k={k}"):
             nearest_neighbors(EMBEDDINGS, k)
@@ -96,14 +47,6 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     broken[3, 1] = np.nan
     with pytest.raises(ValueError, match="in 1 rows"):
         nearest_neighbors(broken, 1)
-    path = tmp_path / "neighbors.npz"
-    with pytest.raises(ValueError, match="`rows` must have shape"):
-        save_neighbors(path, range(56), ROWS)
-    with pytest.raises(ValueError, match="`rows` must have shape"):
-        save_neighbors(path, range(57), ROWS + 56)
-    with pytest.raises(TypeError, match="`image_ids`"):
-        save_neighbors(path, [1.5] * 57, ROWS)
-    assert not path.exists()
 
 
 EOS = 2

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from tfcap.data import load_visdial
-from tfcap.data import paper_split
 
 
 @pytest.fixture
@@ -24,21 +23,7 @@ def test_a_boolean_array_and_no_rows_select_too(split):
     assert len(split.select([])) == 0
 
 
-def test_the_last_dialogs_validate(split):
-    train, validation = paper_split(split, validation=2)
-    assert train.image_ids.tolist() == [100, 101, 102, 103]
-    assert validation.image_ids.tolist() == [104, 105]
-
-
-@pytest.mark.parametrize("validation", [0, 6])
-def test_an_empty_side_is_refused(split, validation):
-    with pytest.raises(ValueError, match="validation=.*6 dialogs"):
-        paper_split(split, validation)
-
-
 def test_neighbors_are_not_copied_and_others_are_the_same(split):
-    whole = split.select(np.arange(len(split)))
-    assert whole is split
     rows = np.arange(2, 5)
     views, copies = split.select(rows), split.select(rows[::-1])
     assert np.shares_memory(views.options, split.options)

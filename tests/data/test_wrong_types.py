@@ -15,10 +15,10 @@ from tests.data.test_coco_captions import karpathy
 from tests.data.test_coco_captions import marked
 from tfcap.data import CaptionSplit
 from tfcap.data import load_captions
-from tfcap.data import load_instances
 from tfcap.data import load_results
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
+from tfcap.data.coco_instances import load_instances
 from tfcap.data.visdial import load_relevance
 
 WRONG = (
@@ -32,7 +32,8 @@ CUTS = object()
 def vizwiz():
     mark = {"is_rejected": False, "is_precanned": False}
     content = marked(mark, {**mark, "text_detected": True}, mark)
-    content["images"][0] |= {"domain": "in-domain", "file_name": "1.jpg"}
+    for image in content["images"]:
+        image |= {"domain": "in-domain", "file_name": "1.jpg"}
     return content
 
 

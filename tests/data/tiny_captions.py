@@ -4,7 +4,7 @@ import numpy as np
 
 from tfcap.data import CaptionSplit
 from tfcap.data import EncodedCaptions
-from tfcap.data import build_caption_vocabulary
+from tfcap.data import build_vocabulary
 
 #: Captions of each image.
 COUNTS = (3, 1, 2, 3, 3, 2, 3, 1, 3, 3, 2)
@@ -31,5 +31,5 @@ def tiny_split(counts=COUNTS):
 
 def tiny_captions(counts=COUNTS, max_length=6):
     split = tiny_split(counts)
-    vocabulary = build_caption_vocabulary(split, min_count=1)
+    vocabulary = build_vocabulary(split, min_count=1)
     return EncodedCaptions.from_split(split, vocabulary, max_length)

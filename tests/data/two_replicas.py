@@ -11,8 +11,8 @@ from tests.data.tiny_captions import tiny_captions
 from tfcap.data import CaptionBatches
 from tfcap.data import DialogBatches
 from tfcap.data import EncodedDialogs
-from tfcap.data import VisDialSplit
 from tfcap.data import build_vocabulary
+from tfcap.data.visdial_split import VisDialSplit
 
 
 def dialog_batches():

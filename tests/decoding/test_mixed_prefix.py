@@ -12,7 +12,7 @@ from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 HUMAN = np.array([[[3, 4, 3, 2], [4, 2, 0, 0]], [[4, 4, 2, 0], [0, 0, 0, 0]]])
 
@@ -47,7 +47,7 @@ def test_of_the_whole_prefix_nothing_is_left_to_reinforce():
 def test_it_trains_in_a_graph():
     mixed = MixedPrefix(2, 4)
     objective = TeacherForcing(decoder=mixed) + ScoreFunction(Worth(), mixed)
-    model = ObjectiveModel(objective, tiny.TableSpeaker(1))
+    model = JointTraining(tiny.TableSpeaker(1), objective)
     model.compile("sgd")
     assert np.isfinite(model.train_on_batch(tiny.batch(2, HUMAN))).all()
 

@@ -41,8 +41,7 @@ def test_numbers_of_numpy_are_numbers(make):
 
 
 def test_a_learned_baseline_takes_sizes_of_numpy():
-    samples = Sample(keep_states=True)
-    baseline = LearnedBaseline(samples, THREE, (THREE,))
+    baseline = LearnedBaseline(THREE, (THREE,))
     assert baseline.network.input_shape == (None, 3)
 
 

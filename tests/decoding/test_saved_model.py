@@ -16,6 +16,7 @@ from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.decoding import SumAndSample
+from tfcap.decoding.endings import SampleEndings
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelRao
 from tfcap.layers import GumbelSoftmaxST
@@ -51,9 +52,7 @@ def every_decoder():
         "sample": Sample(Categorical(seed=0), 2, T, top_k=9, top_p=0.9),
         "sample_loop": Sample(GumbelSoftmaxST(seed=0), 2, T, unroll=False),
         "sample_guided": Sample(ReinMax(seed=0), 2, T, guidance=2.0),
-        "sample_expected": Sample(
-            GumbelSoftmaxST(seed=0), 2, T, termination="expected"
-        ),
+        "sample_endings": SampleEndings(Sample(GumbelSoftmaxST(seed=0), 2, T)),
         "relaxed_gumbel": relaxed(GumbelSoftmaxST(seed=0)),
         "relaxed_partial": relaxed(PartialSamplingST(0.5, seed=0)),
         "relaxed_rao": relaxed(GumbelRao(num_samples=2, seed=0)),

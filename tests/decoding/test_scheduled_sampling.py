@@ -11,7 +11,7 @@ from tfcap.decoding import ScheduledSampling
 from tfcap.decoding import stepwise_log_probs
 from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 from tfcap.training.checkpoint import RunCheckpoint
 
 ROWS = 8000
@@ -140,7 +140,7 @@ def trained(directory, probability=rising):
     keras.utils.set_random_seed(0)
     speaker = speakers.speaker("show_tell_every_step")
     decoder = ScheduledSampling(probability, seed=1)
-    model = ObjectiveModel(TeacherForcing("token", decoder=decoder), speaker)
+    model = JointTraining(speaker, TeacherForcing("token", decoder=decoder))
     model.compile(keras.optimizers.Adam(0.02))
     data = tf.data.Dataset.from_tensors(speakers.batch()).repeat()
     history = model.fit(

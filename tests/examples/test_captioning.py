@@ -13,7 +13,7 @@ from reproduce.sle.paper import SLE
 from reproduce.strangers import STRANGER_SETTINGS
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.eager import run_eagerly
-from tfcap.data import FeatureWriter
+from tfcap.data import save_features
 
 FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 SIZES = {"train": 50, "val": 4, "test": 8, "encoder_epochs": 1}
@@ -201,9 +201,8 @@ def write_own(folder, content):
     """Writes captions, and features of their images; returns options."""
     (folder / "dataset_own.json").write_text(json.dumps(content))
     ids = [image["imgid"] for image in content["images"]]
-    with FeatureWriter(folder / "features.h5", ids, (2, 2), 3) as writer:
-        features = np.random.default_rng(0).normal(size=(len(ids), 4, 3))
-        writer.write(np.arange(len(ids)), features)
+    features = np.random.default_rng(0).normal(size=(len(ids), 4, 3))
+    save_features(folder / "features.npy", ids, features)
     command = ["--data", "flickr8k", "--root", str(folder), "--epochs", "1"]
     return [*command, "--min-count", "1", "--out", str(folder / "out")]
 

@@ -11,7 +11,7 @@ from reproduce.visdial import SETTINGS
 from reproduce.visdial import command
 from reproduce.visdial.rows import needed
 from tests.visdial_files import write_root
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 PATH = pathlib.Path(__file__).parents[2] / "examples" / "visdial_gdis.py"
 SIZES = {"train": 50, "val": 4, "test": 6, "encoder_epochs": 1}
@@ -64,7 +64,7 @@ def test_an_interrupted_run_goes_on(
 ):
     arguments += ["--rows", "lf_g,hciae_g_mle"]
     arguments += ["--test-dialogs", "4", "--validation-dialogs", "2"]
-    whole, steps = ObjectiveModel.train_step, []
+    whole, steps = JointTraining.train_step, []
 
     def stopped(model, data):
         steps.append(1)
@@ -73,7 +73,7 @@ def test_an_interrupted_run_goes_on(
             raise KeyboardInterrupt
         return whole(model, data)
 
-    monkeypatch.setattr(ObjectiveModel, "train_step", stopped)
+    monkeypatch.setattr(JointTraining, "train_step", stopped)
     assert example.main(arguments) == 130
     said = capsys.readouterr().out
     assert "Stopped after 1 of 2 rows" in said

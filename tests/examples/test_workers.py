@@ -1,6 +1,7 @@
 import importlib.util
 import pathlib
 import re
+import sys
 from unittest import mock
 
 import pytest
@@ -11,8 +12,7 @@ FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 NAMES = sorted(
     path.stem
     for path in FOLDER.glob("*.py")
-    if {"launch_script", "program", "run_example"}
-    & {*re.findall(r"\w+", path.read_text())}
+    if {"program", "run_example"} & {*re.findall(r"\w+", path.read_text())}
 )
 
 
@@ -29,31 +29,23 @@ def example(request, monkeypatch):
         yield module
 
 
-def test_workers_start_alone_or_on_a_network_that_is_trusted(
-    example, monkeypatch, capsys
-):
-    def none_to_give():
-        raise OSError("none to give")
+def test_workers_are_started_by_the_launcher(example, monkeypatch):
+    class Became(Exception):
+        pass
 
-    monkeypatch.setattr("tfcap.launch.NetworkNamespace", none_to_give)
-    assert example.main(["--workers", "2"]) == 2
-    told = capsys.readouterr()
-    assert told.err.startswith("error: `--trusted-network` must be given")
-    assert "none to give" in told.err and not told.out
-    assert example.main(["--workers", "-1"]) == 2
-    assert "error: `--workers` must be at least 1" in capsys.readouterr().err
-    started = []
+    def execute(program, command):
+        raise Became(command[1:])
 
-    def launch(command, workers, trusted_network):
-        started.append((command[1:], workers, trusted_network))
-        return 77
-
-    monkeypatch.setattr("tfcap.launch.launch", launch)
-    options = ["--workers", "2", "--trusted-network"]
-    assert example.main(options) == 77
-    ((path, *given), workers, trusted) = started[0]
-    assert pathlib.Path(path).resolve() == pathlib.Path(example.__file__)
-    assert (given, workers, trusted, len(started)) == (options, 2, True, 1)
+    monkeypatch.setattr("os.execv", execute)
+    for more in [], ["--trusted-network"]:
+        options = ["--workers", "2", *more]
+        with pytest.raises(Became) as became:
+            example.main(options)
+        (command,) = became.value.args
+        path = command[command.index("--") + 2]
+        assert pathlib.Path(path).resolve() == pathlib.Path(example.__file__)
+        launcher = ["-m", "tfcap.launch", *options]
+        assert command == [*launcher, "--", sys.executable, path, *options]
 
 
 def test_all_examples_that_train_for_long_are_tried():

@@ -107,7 +107,7 @@ def extraction(folder):
     pixels = rng.integers(0, 256, (IMAGES, 8, 8, 3), "uint8")
     backbone = Backbone("net", "top", (8, 8), "raw", see)
     images = list(enumerate(pixels))
-    extract_features(backbone, images, folder / "x.h5", 4, progress=False)
+    extract_features(backbone, images, folder / "x.npy", 4, progress=False)
 
 
 KINDS = {
@@ -131,7 +131,7 @@ def found(folder):
                 things |= {f"{name} {key}": file[key] for key in keys}
         elif path.suffix == ".keras":
             things |= {f"{name} {k}": v for k, v in weights(path).items()}
-        elif path.suffix == ".h5":
+        elif path.suffix == ".npy":
             things[name] = load_features(path)
         elif path.name in ("result.json", "captions.json", "scores.json"):
             text = path.read_text().replace(str(folder), "")

@@ -24,15 +24,13 @@ from tests.faults.mutations import mutated_bytes
 from tests.faults.mutations import mutated_json
 from tests.faults.mutations import mutated_lines
 from tfcap import evaluate
-from tfcap.data import FeatureWriter
 from tfcap.data import load_captions
 from tfcap.data import load_features
-from tfcap.data import load_instances
-from tfcap.data import load_neighbors
 from tfcap.data import load_results
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
-from tfcap.data import save_neighbors
+from tfcap.data import save_features
+from tfcap.data.coco_instances import load_instances
 from tfcap.data.visdial import load_relevance
 from tfcap.text import DocumentFrequencies
 from tfcap.text import MissingScore
@@ -247,8 +245,6 @@ INSTANCES = {
 def plain_instances(content):
     names = {entry["id"]: entry["name"] for entry in content["categories"]}
     objects = {entry["id"]: set() for entry in content["images"]}
-    assert len(names) == len(content["categories"])
-    assert len(objects) == len(content["images"])
     assert all(map(is_id, [*names, *objects]))
     assert all(isinstance(name, str) for name in names.values())
     for entry in content["annotations"]:
@@ -271,15 +267,12 @@ LIST = "391895\nCOCO_val2014_000000522418.jpg\n\n17\nabc\n"
 
 
 def plain_flickr(lines):
-    captions, numbers = {}, {}
+    captions = {}
     for line in filter(str.strip, lines):
         head, caption = line.split("\t", 1)
-        name, number = re.fullmatch(r"(\S+?)#(\d+)", head.strip()).groups()
+        (name,) = re.fullmatch(r"(\S+?)#\d+", head.strip()).groups()
         assert caption.strip()
         captions.setdefault(name, []).append(caption.strip())
-        numbers.setdefault(name, []).append(int(number))
-    for found in numbers.values():
-        assert sorted(found) == list(range(len(found)))
     photos = [re.fullmatch(r"(\d+)(_[0-9a-f]+)?\.jpg", n) for n in captions]
     # Other names are ids themselves.
     ids = [int(x[1]) for x in photos] if all(photos) else list(captions)
@@ -506,25 +499,16 @@ def frequencies_reader():
     )
 
 
-def neighbors_reader(ids, rows):
-    return sealed_reader(
-        bytes_of(lambda path: save_neighbors(path, ids, rows), ".npz"),
-        lambda path: load_neighbors(path, ids).tolist(),
-        ".npz",
-    )
-
-
 def features_reader(ids):
     values = np.random.default_rng(0).normal(size=(len(ids), 4, 3))
 
     def write(path):
-        with FeatureWriter(path, ids, (2, 2), 3, backbone="net") as writer:
-            writer.write(np.arange(len(ids)), values)
+        save_features(path, ids, values, backbone="net")
 
     return sealed_reader(
-        bytes_of(write, ".h5"),
+        bytes_of(write, ".npy"),
         lambda path: load_features(path, ids[::-1]).tolist(),
-        ".h5",
+        ".npy",
     )
 
 
@@ -723,8 +707,6 @@ READERS = {
         SELF_CRITICAL, told_self_critical, plain_self_critical
     ),
     "frequencies": frequencies_reader(),
-    "neighbors": neighbors_reader([7, 9, 4], [[1], [2], [1]]),
-    "neighbors_named": neighbors_reader(["x", "y"], [[1], [0]]),
     "features": features_reader([30, 10, 20]),
     "features_named": features_reader(["a", "\u00e9", "c"]),
     "evaluate_results": json_reader(

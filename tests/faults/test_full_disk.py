@@ -19,7 +19,7 @@ from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tests.training.resumed import fit
 from tfcap.data import DatasetBatches
-from tfcap.data import FeatureWriter
+from tfcap.data.features import FeatureWriter
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network
@@ -87,13 +87,13 @@ def test_training_stops_and_its_last_checkpoint_is_whole(disk):
 
 def test_features_are_refused_before_the_first_one(disk):
     with pytest.raises(OSError) as caught:
-        FeatureWriter(disk / "x.h5", range(1000), (2, 2), 512)
+        FeatureWriter(disk / "x.npy", range(1000), (4, 512))
     assert refused(caught) and "Nothing was begun" in str(caught.value)
     assert not list(disk.iterdir())
 
 
 def test_features_that_were_begun_have_their_room(disk):
-    with FeatureWriter(disk / "x.h5", range(10), (2, 2), 512) as writer:
+    with FeatureWriter(disk / "x.npy", range(10), (4, 512)) as writer:
         fill(disk)
         features = np.ones((10, 4, 512)) * np.arange(10)[:, None, None]
         writer.write(np.arange(10), features)

@@ -76,7 +76,7 @@ def test_a_file_with_something_wrong_is_read_rightly_or_refused(name):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, r in READERS.items() if r.ending in (".npz", ".h5")]
+    "name", [n for n, r in READERS.items() if r.ending in (".npz", ".npy")]
 )
 def test_a_file_of_arrays_that_is_damaged_is_read_rightly_or_refused(name):
     reader = READERS[name]

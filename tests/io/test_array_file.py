@@ -1,6 +1,5 @@
 import io
 import os
-import threading
 import zipfile
 
 import numpy as np
@@ -33,16 +32,8 @@ def test_damage_of_any_kind_shows(tmp_path):
     path = tmp_path / "a.npz"
     save_arrays(path, LARGE)
     for _ in damage(path):
-        with pytest.raises(ValueError, match="cut off, damaged"):
-            load_arrays(path)
-
-
-def test_damage_of_any_kind_shows_in_archives_of_numpy(tmp_path):
-    path = tmp_path / "a.npz"
-    np.savez(path, **LARGE)
-    for _ in damage(path):
         try:
-            found = load_arrays(path, LARGE, sealed=False)
+            found = load_arrays(path, LARGE)
         except ValueError:
             continue
         # The date of a part, perhaps, which nobody reads.
@@ -56,29 +47,24 @@ def test_arrays_that_are_absent_and_objects_are_refused(tmp_path):
         load_arrays(path, ["rows", "columns"])
     # Objects would have to be unpickled, which runs what is in the file.
     save_arrays(path, {"rows": np.array([object], object)})
-    with pytest.raises(ValueError, match="it holds no arrays"):
+    with pytest.raises(ValueError, match="Object arrays"):
         load_arrays(path)
 
 
-def test_archives_of_numpy_are_read_where_that_is_asked_for(tmp_path):
+def test_fewer_rows_in_a_header_show(tmp_path):
     path = tmp_path / "a.npz"
-    np.savez(path, **ARRAYS)
-    assert load_arrays(path, sealed=False)["rows"].shape == (2, 3)
-    with pytest.raises(ValueError, match="of another kind"):
+    save_arrays(path, ARRAYS)
+    # NumPy believes it.
+    path.write_bytes(path.read_bytes().replace(b"(2, 3)", b"(1, 3)"))
+    with pytest.raises(ValueError, match="cut off, damaged.*of rows.npy"):
         load_arrays(path)
-    data = path.read_bytes()
-    # Fewer rows in a header, which NumPy believes.
-    path.write_bytes(data.replace(b"(2, 3)", b"(1, 3)"))
-    with pytest.raises(ValueError, match="cut off, damaged"):
-        load_arrays(path, sealed=False)
 
 
 def test_archives_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "a.npz"
     save_arrays(path, {"rows": np.zeros(70 << 20, "i1")}, compressed=True)
-    for sealed in (True, False):
-        with pytest.raises(ValueError, match="to more than 67.*_BYTES to more"):
-            load_arrays(path, sealed=sealed)
+    with pytest.raises(ValueError, match="to more than 67.*TFCAP_MAX_BYTES"):
+        load_arrays(path)
     monkeypatch.setenv("TFCAP_MAX_BYTES", str(1 << 30))
     assert load_arrays(path)["rows"].shape == (70 << 20,)
 
@@ -90,15 +76,5 @@ def test_an_array_that_is_larger_than_its_part_is_refused(tmp_path):
     np.lib.format.write_array_header_1_0(header, about)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("rows.npy", header.getvalue())
-    with pytest.raises(ValueError, match="rows.npy tells of 4,398,046,511,104"):
-        load_arrays(path, sealed=False)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-def test_arrays_are_read_from_a_pipe(tmp_path):
-    path, pipe = tmp_path / "a.npz", tmp_path / "pipe"
-    save_arrays(path, ARRAYS)
-    os.mkfifo(pipe)
-    data = path.read_bytes()
-    threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True).start()
-    assert load_arrays(pipe)["rows"].tolist() == ARRAYS["rows"].tolist()
+    with pytest.raises(ValueError, match="cut off, damaged"):
+        load_arrays(path)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tfcap.layers import ConditionDropout
+from tfcap.layers.condition_dropout import ConditionDropout
 
 FEATURES = np.random.default_rng(0).normal(size=(400, 2, 3)).astype("float32")
 

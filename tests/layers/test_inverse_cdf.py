@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfcap.layers.inverse_cdf import sample_words
+from tfcap.layers.word_channel import sample_words
 
 RNG = np.random.default_rng(0)
 

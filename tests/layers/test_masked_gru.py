@@ -6,8 +6,8 @@ import tensorflow as tf
 from tests.layers.test_masked_lstm import check_zero_outputs
 from tests.layers.test_masked_lstm import masks
 from tests.layers.test_masked_lstm import run
-from tfcap.layers import MaskedGRU
-from tfcap.layers._fast import recurrence
+from tfcap.layers import sequence_encoder
+from tfcap.layers.sequence_encoder import MaskedGRU
 
 RNG = np.random.default_rng(0)
 
@@ -16,7 +16,7 @@ RNG = np.random.default_rng(0)
 def way(request, monkeypatch):
     """Both ways of computing it, whatever the machine and the length."""
     packs = request.param == "packed"
-    monkeypatch.setattr(recurrence, "_packs", lambda width: packs)
+    monkeypatch.setattr(sequence_encoder, "_packs", lambda width: packs)
 
 
 @pytest.mark.parametrize(

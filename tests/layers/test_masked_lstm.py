@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcap.layers import MaskedLSTM
-from tfcap.layers._fast import recurrence
+from tfcap.layers import sequence_encoder
+from tfcap.layers.sequence_encoder import MaskedLSTM
 
 RNG = np.random.default_rng(0)
 
@@ -27,7 +27,7 @@ def masks(kind, rows, steps):
 def way(request, monkeypatch):
     """Both ways of computing it, whatever the machine and the length."""
     packs = request.param == "packed"
-    monkeypatch.setattr(recurrence, "_packs", lambda width: packs)
+    monkeypatch.setattr(sequence_encoder, "_packs", lambda width: packs)
 
 
 def pair(units, features, **options):

@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfcap.layers import QueryAttention
+from tfcap.layers.dialog_encoder import QueryAttention
 
 RNG = np.random.default_rng(0)
 QUERY = RNG.normal(size=(2, 3, 4)).astype("float32")

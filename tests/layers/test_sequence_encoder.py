@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from tests import testing
-from tfcap.layers import SequenceEncoder
 from tfcap.layers import SoftEmbedding
+from tfcap.layers.sequence_encoder import SequenceEncoder
 
 RNG = np.random.default_rng(0)
 WORDS = RNG.normal(size=(2, 3, 5, 4)).astype("float32")
@@ -44,25 +44,6 @@ def test_nothing_under_the_mask_matters(sequences):
         {"inputs": WORDS},
         {"inputs": ("mask", mask)},
     )
-
-
-def test_steps_by_hand_are_the_encoder():
-    encode = SequenceEncoder(6, return_state=True)
-    words = WORDS[:, 0]
-    _, state = encode(words)
-    by_hand = [np.zeros((2, 6), "float32")] * 2
-    for t in range(5):
-        output, by_hand = encode.step(words[:, t], by_hand)
-    np.testing.assert_allclose(output, state[0], atol=1e-6)
-    np.testing.assert_allclose(by_hand[1], state[1], atol=1e-6)
-
-
-def test_it_goes_on_from_an_initial_state():
-    encode = SequenceEncoder(6, return_state=True)
-    whole, _ = encode(WORDS)
-    _, half = encode(WORDS[:, :, :2])
-    rest, _ = encode(WORDS[:, :, 2:], initial_state=half)
-    np.testing.assert_allclose(rest, whole, atol=1e-6)
 
 
 def test_words_without_a_batch_are_refused():

@@ -6,10 +6,10 @@ import tensorflow as tf
 from tfcap._ops import straight_through
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import SoftEmbedding
-from tfcap.layers._fast.stepwise import StepwiseLookup
-from tfcap.layers._fast.stepwise import decoding_layers
-from tfcap.layers._fast.word_vectors import WordIds
-from tfcap.layers._fast.word_vectors import remember_words
+from tfcap.layers._fast import StepwiseLookup
+from tfcap.layers._fast import WordIds
+from tfcap.layers._fast import decoding_layers
+from tfcap.layers._fast import remember_words
 
 
 def embedding():
@@ -18,14 +18,22 @@ def embedding():
     return layer
 
 
+CHANNEL = GumbelSoftmaxST(seed=0)
+
+
+def of_a_channel(rows):
+    return CHANNEL(tf.zeros((rows, 5)), training=True)
+
+
 def test_what_is_shared_ends_with_the_decode():
     layer = embedding()
     with layer.decoding(2, 3):
-        outer = layer.shared
+        outer = layer.shared(of_a_channel(2))
         with layer.decoding(4, 5):
-            assert layer.shared is not outer
-        assert layer.shared is outer
-    assert layer.shared is None
+            assert layer.shared(of_a_channel(4)) is not None
+            assert layer.shared(of_a_channel(2)) is None
+        assert layer.shared(of_a_channel(2)) is outer is not None
+    assert layer.shared(of_a_channel(2)) is None
 
 
 def test_a_graph_that_outlives_the_decode_shares_nothing():
@@ -33,7 +41,7 @@ def test_a_graph_that_outlives_the_decode_shares_nothing():
 
     @tf.function(autograph=False)
     def step():
-        found.append(layer.shared)
+        found.append(layer.shared(of_a_channel(2)))
         return layer(tf.ones((2, 5)))
 
     with layer.decoding(2, 3):
@@ -138,12 +146,11 @@ def test_a_decode_differentiated_once_and_twice_is_that_of_products(kind):
 
 def test_what_is_no_word_of_a_step_is_multiplied():
     layer = embedding()
-    words = GumbelSoftmaxST(seed=0)(tf.zeros((2, 5)), training=True)
+    words = of_a_channel(2)
     with layer.decoding(2, 1):
-        lookup = layer.shared
-        assert lookup.takes(words)
-        assert not lookup.takes(words + 0.0)
-        assert not lookup.takes(words[:1])
+        assert layer.shared(words) is not None
+        assert layer.shared(words + 0.0) is None
+        assert layer.shared(of_a_channel(1)) is None
         true = layer(words)
-        assert not lookup.takes(words)
+        assert layer.shared(words) is None
         np.testing.assert_array_equal(layer(words + 0.0), true)

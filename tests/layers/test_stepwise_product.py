@@ -9,9 +9,9 @@ from tests import speakers
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
-from tfcap.layers._fast import word_vectors
-from tfcap.layers._fast.stepwise import StepwiseDense
-from tfcap.layers._fast.stepwise import StepwiseProduct
+from tfcap.layers import _fast
+from tfcap.layers._fast import StepwiseDense
+from tfcap.layers._fast import StepwiseProduct
 
 RNG = np.random.default_rng(0)
 KERNEL = RNG.normal(size=(3, 5)).astype("float32")
@@ -155,7 +155,7 @@ def test_a_penalty_on_a_speakers_gradients_is_that_of_its_steps(
     monkeypatch.setattr(
         type(speaker), "decoding", lambda *sizes: contextlib.nullcontext()
     )
-    monkeypatch.setattr(word_vectors, "known_words", lambda vectors: None)
+    monkeypatch.setattr(_fast, "known_words", lambda vectors: None)
     plain = [tf.convert_to_tensor(x) for x in second()]
     largest = max(np.abs(x).max() for x in plain)
     for variable, one, other in zip(weights, ours, plain, strict=True):

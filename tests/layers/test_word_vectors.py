@@ -13,15 +13,16 @@ from tfcap.layers import ReinMaxCV
 from tfcap.layers import ReinMaxRao
 from tfcap.layers import SoftEmbedding
 from tfcap.layers import WordChannel
+from tfcap.layers import _fast
 from tfcap.layers import embed_words
-from tfcap.layers._fast.word_vectors import WordIds
-from tfcap.layers._fast.word_vectors import cast_words
-from tfcap.layers._fast.word_vectors import ids_of_words
-from tfcap.layers._fast.word_vectors import known_words
-from tfcap.layers._fast.word_vectors import mask_words
-from tfcap.layers._fast.word_vectors import remember_words
-from tfcap.layers._fast.word_vectors import remembered_words
-from tfcap.layers._fast.word_vectors import stack_words
+from tfcap.layers._fast import WordIds
+from tfcap.layers._fast import cast_words
+from tfcap.layers._fast import ids_of_words
+from tfcap.layers._fast import known_words
+from tfcap.layers._fast import mask_words
+from tfcap.layers._fast import remember_words
+from tfcap.layers._fast import remembered_words
+from tfcap.layers._fast import stack_words
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(4, 3, 11)).astype("float32")
@@ -236,13 +237,12 @@ def test_ids_are_those_that_are_remembered_or_largest():
 
 
 def test_nothing_is_kept_of_a_tensor_that_is_gone():
-    from tfcap.layers._fast import word_vectors
 
-    before = len(word_vectors._KEPT)
+    before = len(_fast._KEPT)
     words = Categorical(seed=0)(LOGITS)
     assert remembered_words(words) is not None
     del words
-    assert len(word_vectors._KEPT) == before
+    assert len(_fast._KEPT) == before
 
 
 def test_the_table_has_a_gradient_that_optimizers_clip_rightly():

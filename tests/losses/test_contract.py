@@ -10,7 +10,6 @@ import tensorflow as tf
 from tfcap.losses import BidirectionalContrastiveLoss
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
-from tfcap.losses import OnePairLoss
 from tfcap.losses import SequenceCrossentropy
 
 RNG = np.random.default_rng(0)
@@ -31,11 +30,6 @@ CASES = {
         NPairLoss(name="a", reduction="sum"),
         RNG.permuted(np.tile([1, 0, 0, -1], (6, 1)), axis=1),
         RNG.normal(size=(6, 4)).astype("float32"),
-    ),
-    "one_pair": (
-        OnePairLoss(name="b"),
-        np.array([0, 0, -1, 0, 0, 0]),
-        RNG.normal(size=(6, 2)).astype("float32"),
     ),
     "sequence": (
         SequenceCrossentropy("token", name="c"),

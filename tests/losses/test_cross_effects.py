@@ -6,8 +6,8 @@ import pytest
 from tests.losses.test_hinge_retrieval_loss import embeddings
 from tfcap.losses import bidirectional_contrastive_loss
 from tfcap.losses import hinge_retrieval_loss
-from tfcap.losses.cross_effects import contrast_effects
-from tfcap.losses.cross_effects import hinge_effects
+from tfcap.losses.contrastive_loss import contrast_effects
+from tfcap.losses.retrieval_loss import hinge_effects
 
 IMAGES, TEXTS = embeddings(5, 3)
 # Of every image two texts are there: without its last text, the image is no

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from tfcap.losses import EmbeddingNorm
-from tfcap.losses import embedding_norm
+from tfcap.losses.embedding_norm import embedding_norm
 
 ROWS = np.random.default_rng(0).normal(size=(4, 3, 5)).astype("float32")
 

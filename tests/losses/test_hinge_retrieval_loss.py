@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import hinge_retrieval_loss
-from tfcap.losses.hinge_retrieval_loss import hinges
+from tfcap.losses.retrieval_loss import hinges
 
 HARDNESS = {"sum": 0.0, "hardest": 1.0, 0.25: 0.25}
 

@@ -10,11 +10,6 @@ LABELS = np.array([[1, 0, -1]])
 SCORES = np.array([[1.0, 2.0, 9.0]], "float32")
 CASES = {
     "n_pair": (losses.NPairLoss(), (LABELS, SCORES), np.log1p(np.exp(1))),
-    "one_pair": (
-        losses.OnePairLoss(),
-        (np.zeros(1), SCORES[:, :2]),
-        np.log1p(np.exp(-1)),
-    ),
     "sequence_crossentropy": (
         losses.SequenceCrossentropy(),
         (np.array([[2]]), SCORES[:, None]),

@@ -9,14 +9,13 @@ import tensorflow as tf
 
 from tests.eager import run_eagerly
 from tfcap.losses import BidirectionalContrastiveLoss
-from tfcap.losses import CrossBatchMemory
 from tfcap.losses import HingeRetrievalLoss
 from tfcap.losses import NPairLoss
 from tfcap.losses import SequenceCrossentropy
-from tfcap.losses import embedding_norm
-from tfcap.losses.cross_effects import contrast_effects
-from tfcap.losses.cross_effects import hinge_effects
+from tfcap.losses.contrastive_loss import contrast_effects
+from tfcap.losses.embedding_norm import embedding_norm
 from tfcap.losses.retrieval_loss import RetrievalLoss
+from tfcap.losses.retrieval_loss import hinge_effects
 from tfcap.metrics import NDCG
 from tfcap.metrics import CollapseRatio
 from tfcap.metrics import MeanRank
@@ -41,7 +40,6 @@ def sets():
     contrast = BidirectionalContrastiveLoss(
         *(0.5, ("image", "text"), "mean", True, True),
         reduction="sum",
-        memory=CrossBatchMemory(4),
     )
     return {
         "pairs": (
@@ -71,8 +69,6 @@ def fitted():
         if isinstance(loss, RetrievalLoss):
             # Losses of longer vectors run away.
             outputs[name] = keras.layers.UnitNormalization()(outputs[name])
-        if getattr(loss, "memory", None):
-            outputs[name] = loss.memory(outputs[name])
     model = keras.Model(inputs, outputs)
     model.compile(
         keras.optimizers.SGD(0.5),

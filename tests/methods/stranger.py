@@ -164,9 +164,7 @@ def told(model, networks, steps=2):
     losses = []
     for step in range(steps):
         logs = model.train_on_batch(batch(seed=step), return_dict=True)
-        # Of one who learns alone, the name of the learner is left out.
-        loss = logs.get("speaker_loss", logs.get("loss"))
-        losses.append(float(logs["listener_loss"] if loss is None else loss))
+        losses.append(float(logs.get("speaker_loss", logs.get("loss"))))
         model.reset_metrics()
     weights = {
         name: [

@@ -99,10 +99,10 @@ def test_g_dis_learns_by_equation_5_and_teacher_forcing():
     model, (_, judge) = through(methods.gdis, mle_weight=0.25)
     inputs = dialogs.batches().inputs(np.arange(8))
     assert not judge.trainable
-    pathwise, forcing = model.objective.terms
+    pathwise, forcing = model.learners["generator"].objective.terms
     assert (pathwise.weight, forcing.weight) == (1.0, 0.25)
     episode = Episode(model.speaker, inputs)
-    total, logs = model.objective.loss(episode)
+    total, logs = model.learners["generator"].objective.loss(episode)
     said = episode.rollout(pathwise.estimator.decoder)
     expected = perceptual_loss(judge, inputs, said)
     np.testing.assert_allclose(
@@ -124,7 +124,7 @@ def test_g_dis_learns_by_equation_5_and_teacher_forcing():
 def test_g_dis_takes_the_entropy_of_its_sample_from_the_loss():
     options = {"entropy_weight": 0.3, "pair_temperature": 0.2}
     model, _ = through(methods.gdis, **options)
-    pathwise, _, bonus = model.objective.terms
+    pathwise, _, bonus = model.learners["generator"].objective.terms
     assert pathwise.estimator.reward.temperature == 0.2
     assert bonus.weight == 0.3
     assert bonus.estimator.decoder is pathwise.estimator.decoder
@@ -196,7 +196,9 @@ def test_what_was_frozen_learns_again_in_a_game():
 def test_the_numbers_are_those_that_were_given():
     options = {"temperature": 0.7, "max_length": 4, "global_clipnorm": 2.0}
     model, _ = through(methods.gdis, normalize="token", **options)
-    pathwise, forcing = (term.estimator for term in model.objective.terms)
+    pathwise, forcing = (
+        term.estimator for term in model.learners["generator"].objective.terms
+    )
     assert float(pathwise.decoder.channel.temperature) == pytest.approx(0.7)
     assert pathwise.decoder.channel.seed == 3
     assert pathwise.decoder.max_length == 4

@@ -7,7 +7,6 @@ import keras
 import numpy as np
 import pytest
 
-import tfcap
 from tests.methods import stranger
 from tfcap import methods
 from tfcap.rewards import CIDErD
@@ -27,9 +26,7 @@ def cider():
 
 
 def check(name, model, steps=2, **networks):
-    game = isinstance(model, tfcap.training.JointTraining)
-    learners = model.learners if game else ["speaker"]
-    optimizers = {name: keras.optimizers.SGD(0.2) for name in learners}
+    optimizers = {name: keras.optimizers.SGD(0.2) for name in model.learners}
     # In a graph, as the row was: its hinges are at a kink.
     model.compile(optimizers, run_eagerly=not name.startswith("st_gumbel"))
     annealed = []

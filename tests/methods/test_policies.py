@@ -9,7 +9,7 @@ from tests import tiny
 from tfcap import methods
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
-from tfcap.objectives import KLDivergence
+from tfcap.objectives.proximal import KLDivergence
 from tfcap.rewards import LengthPenalty
 from tfcap.rewards import Reward
 
@@ -130,7 +130,7 @@ def test_advantages_by_batch_are_above_the_mean_of_their_own_row():
     model = methods.grpo(
         tiny.TableSpeaker(1), Worth(), standardize="batch", **WORDS
     )
-    ((_, term),) = model.objective.terms
+    ((_, term),) = model.learners["speaker"].objective.terms
     rewards = ops.convert_to_tensor([[10.0, 11.0] * 2, [0.0, 1.0] * 2])
     expected = term.baseline(rewards, Episode(model.speaker, tiny.batch(2)))
     found = term._standardized_by_batch(
@@ -144,6 +144,8 @@ def test_a_divergence_is_of_the_size_of_the_reward_term():
         training = getattr(methods, name)(
             tiny.TableSpeaker(1), Worth(), reference=tiny.TableSpeaker(2)
         )
-        terms = [term for _, term in training.objective.terms]
+        terms = [
+            term for _, term in training.learners["speaker"].objective.terms
+        ]
         (divergence,) = (x for x in terms if isinstance(x, KLDivergence))
         assert divergence.normalize == "length"

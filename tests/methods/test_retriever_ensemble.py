@@ -33,7 +33,7 @@ def contrast(images, texts, b, s):
 def test_the_reward_is_a_metric_and_the_mean_contrast():
     bleu = BLEU(2, jit_compile=False)
     model, retrievers = made(2, 5, naturalness=bleu)
-    ((_, term),) = model.objective.terms
+    ((_, term),) = model.learners["speaker"].objective.terms
     batch = stranger.batch(3)
     episode = Episode(model.speaker, batch)
     rollout = episode.rollout(term.decoder)
@@ -60,7 +60,7 @@ def test_the_speaker_learns_and_no_retriever(estimator):
     )
     networks = [model.speaker, *retrievers]
     before = [network.get_weights() for network in networks]
-    terms = [term for _, term in model.objective.terms]
+    terms = [term for _, term in model.learners["speaker"].objective.terms]
     assert len(terms) == (2 if estimator == "reinforce" else 3)
     assert isinstance(terms[0], Pathwise) == (estimator == "psst")
     model.compile("adam", run_eagerly=True)
@@ -75,7 +75,7 @@ def test_the_speaker_learns_and_no_retriever(estimator):
 def test_human_captions_are_weighed_by_their_contrast_above_a_threshold():
     people = {"estimator": "teacher_forcing", "num_samples": 5}
     model, (one,) = made(2, **people, threshold=0.3)
-    ((_, term),) = model.objective.terms
+    ((_, term),) = model.learners["speaker"].objective.terms
     batch = stranger.batch(3, captions=1)
     episode = Episode(model.speaker, batch)
     rollout = episode.rollout(term.decoder)

@@ -134,7 +134,7 @@ def test_a_recall_below_one_is_refused():
 
 
 def test_unequal_shapes_are_refused(case):
-    with pytest.raises(ValueError, match="must have the shape"):
+    with pytest.raises(ValueError, match="must have the axes"):
         case[0].update_state(np.zeros((2, 4)), np.zeros((2, 3, 4)))
 
 

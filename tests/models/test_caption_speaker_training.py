@@ -9,7 +9,7 @@ from tests import speakers
 from tfcap.decoding import stepwise_log_probs
 from tfcap.losses import SequenceCrossentropy
 from tfcap.objectives import TeacherForcing
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 # Short captions: a graph is traced step by step.
 BATCH = speakers.batch(images=8, length=4)
@@ -27,7 +27,7 @@ def kind(request):
 def test_training_for_an_objective_lowers_the_loss(own):
     keras.utils.set_random_seed(0)
     speaker = speakers.speaker(own, **RATES)
-    model = ObjectiveModel(TeacherForcing("token"), speaker)
+    model = JointTraining(speaker, TeacherForcing("token"))
     # Graphs are trained in half precision.
     model.compile(keras.optimizers.Adam(0.05), run_eagerly=True)
     data = tf.data.Dataset.from_tensors(BATCH).repeat()
@@ -129,8 +129,8 @@ def test_half_precision_is_close(kind, policy):
     [("up_down", "mixed_float16"), ("transformer", "mixed_bfloat16")],
 )
 def test_half_precision_learns(own, policy):
-    model = ObjectiveModel(
-        TeacherForcing("token"), in_half_precision(own, policy)
+    model = JointTraining(
+        in_half_precision(own, policy), TeacherForcing("token")
     )
     optimizer = keras.optimizers.Adam(0.05)
     if policy == "mixed_float16":

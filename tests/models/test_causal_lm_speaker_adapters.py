@@ -9,8 +9,8 @@ from keras import ops
 
 from tfcap._io import load_arrays
 from tfcap.decoding import Sample
-from tfcap.layers._fast.word_vectors import WordIds
-from tfcap.layers._fast.word_vectors import remember_words
+from tfcap.layers._fast import WordIds
+from tfcap.layers._fast import remember_words
 from tfcap.models import CausalLMSpeaker
 from tfcap.models import WithoutAdapters
 from tfcap.models import load_adapters
@@ -20,7 +20,7 @@ from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import KLPenalty
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 from tfcap.training.checkpoint import RunCheckpoint
 
 hub = pytest.importorskip("keras_hub").models
@@ -95,7 +95,7 @@ def test_without_adapters_it_is_the_base(adapted, batch):
 @pytest.mark.parametrize("quantize", [None, "int8"])
 def test_a_checkpoint_leaves_the_base_out(quantize, tmp_path):
     speaker = speaker_of(quantize=quantize)
-    training = ObjectiveModel(TeacherForcing(), speaker)
+    training = JointTraining(speaker, TeacherForcing())
     training.compile(keras.optimizers.SGD(0.1))
     RunCheckpoint(tmp_path).save(training, 1)
     held = load_arrays(tmp_path / "checkpoint.npz")
@@ -104,7 +104,7 @@ def test_a_checkpoint_leaves_the_base_out(quantize, tmp_path):
     # Beside them the optimizer's count and rate, and random generators.
     assert adapters < numbers < adapters + 20
     assert speaker.count_params() > 3 * adapters
-    again = ObjectiveModel(TeacherForcing(), speaker_of(quantize=quantize))
+    again = JointTraining(speaker_of(quantize=quantize), TeacherForcing())
     again.compile(keras.optimizers.SGD(0.1))
     assert RunCheckpoint(tmp_path).restore(again) == 1
 
@@ -123,13 +123,13 @@ def test_a_reference_does_not_move_with_biases():
 def test_adapters_alone_are_trained_saved_and_loaded(tmp_path, batch):
     speaker = speaker_of()
     frozen = [np.asarray(weight) for weight in speaker.non_trainable_weights]
-    training = ObjectiveModel(
+    training = JointTraining(
+        speaker,
         ScoreFunction(
             KLPenalty(WithoutAdapters(speaker)),
             Sample(num_samples=2, max_length=3),
             LeaveOneOutBaseline(),
         ),
-        speaker,
     )
     training.compile(keras.optimizers.Adam(0.1), run_eagerly=True)
     before = [np.asarray(weight) for weight in speaker.trainable_weights]

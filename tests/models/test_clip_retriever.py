@@ -114,41 +114,7 @@ def test_nothing_in_it_is_trained(retriever):
     assert retriever.units == 6
 
 
-def test_nothing_is_downloaded_unasked(tmp_path, monkeypatch):
-    def download(*args, **kwargs):
-        raise AssertionError("downloads")
-
-    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("kagglehub.model_download", download)
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
-    for handle in (
-        "clip_vit_base_patch32",
-        "kaggle://keras/clip/keras/clip_vit_base_patch32/3",
-        "hf://nobody/no-such-clip",
-    ):
-        with pytest.raises(ValueError, match="allow_download=True"):
-            clip_retriever(handle, VOCABULARY)
-    with pytest.raises(AssertionError, match="downloads"):
-        clip_retriever("clip_vit_base_patch32", VOCABULARY, allow_download=True)
-
-
-@pytest.mark.parametrize("version", ["", "/2"])
-def test_what_was_downloaded_before_is_found(
-    preset, retriever, tmp_path, monkeypatch, version
-):
-    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
-    cached = tmp_path / "models" / "me" / "clip" / "keras" / "tiny"
-    cached.mkdir(parents=True)
-    (cached / "2").symlink_to(preset[0])
-    handle = f"kaggle://me/clip/keras/tiny{version}"
-    found = clip_retriever(handle, VOCABULARY).embed_texts(TOKENS, TOKENS > 0)
-    wanted = retriever.embed_texts(TOKENS, TOKENS > 0)
-    np.testing.assert_allclose(found, wanted, atol=1e-6)
-
-
 def test_what_is_no_clip_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="KerasHub has clip_vit"):
-        clip_retriever("no/such/folder", VOCABULARY)
     vit = hub.models.ViTBackbone((16, 16, 3), 8, 1, 2, 8, 16)
     vit.save_to_preset(str(tmp_path / "vit"))
     with pytest.raises(ValueError, match="of a ViTBackbone"):

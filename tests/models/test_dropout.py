@@ -4,10 +4,11 @@ import pytest
 
 from tests import speakers
 from tfcap import layers
+from tfcap.layers.sequence_encoder import MaskedGRU
 from tfcap.models import RetrievalListener
 from tfcap.models import without_dropout
-from tfcap.models.dropout import dropout_rates
-from tfcap.models.dropout import uses_training
+from tfcap.models.adapters import dropout_rates
+from tfcap.models.adapters import uses_training
 
 BATCH = speakers.batch()
 NOISE = {"dropout": 0.5, "word_dropout": 0.5, "image_dropout": 0.5}
@@ -49,7 +50,7 @@ def test_a_listener_without_dropout_trains_as_it_infers():
     [
         keras.layers.Dropout(0.5),
         keras.layers.LSTM(3, dropout=0.5, recurrent_dropout=0.5),
-        layers.MaskedGRU(3, recurrent_dropout=0.5),
+        MaskedGRU(3, recurrent_dropout=0.5),
         layers.AnswerEncoder(3, dropout=0.5),
     ],
     ids=lambda layer: type(layer).__name__,

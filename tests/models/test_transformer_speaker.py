@@ -140,7 +140,7 @@ def test_attention_in_parts_is_that_to_all_at_once(monkeypatch):
     caption = np.random.default_rng(0).integers(3, 13, (2, 2, 9))
     mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]])
     for size in (64, 4, 1):
-        monkeypatch.setattr("tfcap.models.transformer_block.CHUNK", size)
+        monkeypatch.setattr("tfcap.models.transformer_speaker.CHUNK", size)
         with tf.GradientTape() as tape:
             state = speaker.begin({**BATCH, "image_mask": mask}, training=True)
             scores = speaker.log_probs(state, caption, training=True)

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from tfcap._ops import token_log_probs
-from tfcap.layers._fast.scores import masked_word_scores
-from tfcap.models.vocabulary_head import VocabularyHead
-from tfcap.models.vocabulary_head import never_said
+from tfcap.layers._fast import masked_word_scores
+from tfcap.models.word_by_word import VocabularyHead
+from tfcap.models.word_by_word import never_said
 
 RNG = np.random.default_rng(0)
 HIDDEN = RNG.normal(size=(4, 5, 3)).astype("float32")

@@ -20,7 +20,7 @@ from tfcap.models import TeacherForcedSpeaker
 from tfcap.models import without_dropout
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 WORDS = [[[5, 6, 2], [7, 2]], [[8, 5, 2], [6, 2]]]
 CAPTION = tf.ragged.constant(WORDS, dtype="int32").to_tensor().numpy()
@@ -224,7 +224,7 @@ def test_trains_by_all_methods(make, listener):
         + objectives.Pathwise(judged, drawn)
         + objectives.Pathwise(judged, partial)
     )
-    model = ObjectiveModel(objective, speaker)
+    model = JointTraining(speaker, objective)
     model.compile("sgd", run_eagerly=True)
     before = [np.array(v) for v in speaker.trainable_variables]
     logs = model.train_on_batch(BATCH, return_dict=True)

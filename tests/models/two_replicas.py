@@ -11,15 +11,15 @@ import tensorflow as tf
 
 from tests import speakers
 from tests.eager import run_eagerly
-from tfcap.models.transformer_block import TransformerBlock
+from tfcap.models.transformer_speaker import TransformerBlock
 from tfcap.objectives import TeacherForcing
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 
 # Not Adam: where a gradient is 0 but for float error, it steps all the same.
 def train(kind):
     speaker = speakers.speaker(kind)
-    model = ObjectiveModel(TeacherForcing("token"), speaker)
+    model = JointTraining(speaker, TeacherForcing("token"))
     model.compile(keras.optimizers.SGD(0.1))
     batch = speakers.batch(images=8, length=4)
     data = tf.data.Dataset.from_tensor_slices(batch)

@@ -16,8 +16,8 @@ from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import WordChannel
-from tfcap.layers._fast.word_vectors import WordIds
-from tfcap.layers._fast.word_vectors import remember_words
+from tfcap.layers._fast import WordIds
+from tfcap.layers._fast import remember_words
 from tfcap.objectives import Episode
 from tfcap.objectives.score_function import equal_rewards
 
@@ -194,13 +194,13 @@ CASES = {
     "through_words": lambda r: objectives.Pathwise(
         rewards.Retrieval(r), sampled(2)
     ),
-    "listening": lambda r: objectives.ListenerLoss(
+    "listening": lambda r: objectives.score_function.ListenerLoss(
         rewards.Retrieval(r, negatives=0.5), GroundTruth()
     ),
     "contrastive": lambda r: objectives.Pathwise(
         contrastive(r, GroundTruth()), sampled()
     ),
-    "human_contrastive": lambda r: objectives.ListenerLoss(
+    "human_contrastive": lambda r: objectives.score_function.ListenerLoss(
         contrastive(r, GroundTruth()), GroundTruth()
     ),
     "discriminator_loss": lambda r: objectives.DiscriminatorLoss(r, sampled()),

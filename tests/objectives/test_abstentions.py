@@ -17,7 +17,7 @@ from tfcap.decoding import SumAndSample
 from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 BATCH = tiny.batch(6, np.tile([[[3, 4, 2], [4, 2, 0]]], (6, 1, 1)))
 WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
@@ -85,14 +85,14 @@ class Parts:
 
 def learned(p, credit=False):
     samples = p.samples(keep_states=True)
-    critic = objectives.LearnedBaseline(samples, tiny.MemorySpeaker.units)
+    critic = objectives.LearnedBaseline(tiny.MemorySpeaker.units)
     credit = objectives.GAE(critic, 0.9) if credit else None
     return ScoreFunction(p.reward, samples, critic, credit=credit)
 
 
 def summed(p, samples):
     decoder = p.sum(width=3, num_samples=samples, max_length=3, seed=0)
-    baseline = objectives.ExpectedRewardBaseline(decoder)
+    baseline = objectives.LeaveOneOutBaseline()
     return ScoreFunction(p.reward, decoder, baseline)
 
 
@@ -155,7 +155,7 @@ CASES = {
     "sum and one": lambda p: summed(p, 1),
     **{
         f"{kind} of {pairs}": lambda p, kind=kind, pairs=pairs: (
-            objectives.PreferenceLoss(
+            objectives.ranking.PreferenceLoss(
                 *(p.reward, p.samples()),
                 None if kind == "simpo" else tiny.MemorySpeaker(5),
                 loss=kind,
@@ -169,7 +169,7 @@ CASES = {
         kind: lambda p, kind=kind: objectives.StructureLoss(
             p.reward, p.samples(), loss=kind
         )
-        for kind in objectives.structure_loss.LOSSES
+        for kind in objectives.ranking.STRUCTURES
     },
 }
 
@@ -213,7 +213,7 @@ def test_several_updates_leave_it_out(options):
     for own in (True, False):
         speaker = tiny.MemorySpeaker(2)
         term = CASES["of lengths"](Parts(own))
-        model = ObjectiveModel(term, speaker, **options)
+        model = JointTraining(speaker, term, **options)
         model.compile(keras.optimizers.SGD(0.5), run_eagerly=True)
         weights.append([speaker.get_weights()])
         model.train_on_batch(BATCH)
@@ -396,14 +396,3 @@ def test_continuations_that_are_not_judged_are_left_out():
     found = credit(np.array([[7.0]]), Continued(), rewarded(reward), sample)
     # The second prefix has the value of the next.
     np.testing.assert_allclose(found, [[[1.0, 4.0, 4.0, 7.0]]])
-
-
-def test_rows_of_which_nothing_is_judged_are_told():
-    reward = rewarded(
-        lambda completions: [None] * len(completions), name="mute"
-    )
-    objective = ScoreFunction(reward, Sample(Rows(), 4, max_length=4))
-    episode = Episode(tiny.TableSpeaker(2), BATCH)
-    with pytest.warns(UserWarning, match="'mute' abstains from all captions"):
-        loss, logs = objective.loss(episode)
-    assert float(loss) == 0.0 and np.isfinite(float(logs["mute"]))

@@ -14,7 +14,7 @@ from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import Reward
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 REFERENCES = [[[3, 2], [4, 4]], [[2, 0], [3, 3]]]
 
@@ -70,7 +70,7 @@ def test_what_it_draws_goes_on_after_an_interruption():
     for made in (baseline, PrefixBaseline(baseline)):
         term = ScoreFunction(reward, samples[0], made)
         assert {*term.layers()} == {x.channel for x in samples}
-        model = ObjectiveModel(term, tiny.TableSpeaker())
+        model = JointTraining(tiny.TableSpeaker(), term)
         saved = {id(variable) for variable in model.variables}
         assert all(id(x.channel.seed_generator.state) in saved for x in samples)
 

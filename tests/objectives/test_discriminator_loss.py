@@ -144,8 +144,8 @@ def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
     game.compile(keras.optimizers.Adam(0.05))
     game.fit(inputs, batch_size=64, epochs=40, verbose=0)
     logs = game.evaluate(inputs, batch_size=64, verbose=0, return_dict=True)
-    assert logs["evaluator_discriminator_human"] > 0.35
-    assert logs["evaluator_discriminator_generated"] < 0.2
+    assert logs["discriminator_human"] > 0.35
+    assert logs["discriminator_generated"] < 0.2
     np.testing.assert_array_equal(np.array(speaker.table), before)
 
 

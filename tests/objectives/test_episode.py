@@ -69,10 +69,3 @@ def test_words_are_scored_again_only_where_they_were_not():
     expected = stepwise_log_probs(made.speaker, made.state, found.tokens)
     np.testing.assert_allclose(made.log_probs(found), expected, atol=1e-6)
     assert made.speaker.scored == [True]
-
-
-def test_rows_are_repeated_for_every_sample():
-    found = episode().repeated(np.arange(6.0).reshape(3, 2), 2)
-    assert found.shape == (3, 2, 2)
-    np.testing.assert_array_equal(found[1], [[2, 3], [2, 3]])
-    assert episode().repeated(np.zeros((3, 2)), 1).shape == (3, 1, 2)

@@ -5,10 +5,10 @@ from keras import ops
 from tests import tiny
 from tests.enumerated import Everything
 from tfcap.objectives import GAE
-from tfcap.objectives import Baseline
 from tfcap.objectives import Episode
 from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import ScoreFunction
+from tfcap.objectives.estimator import Baseline
 from tfcap.rewards import ConstantReward
 
 TOKENS = tiny.captions(3)
@@ -53,15 +53,14 @@ def test_without_bootstrapping_the_credit_is_the_reward():
 
 def test_an_estimator_takes_it():
     decoder, critic = Everything(3), Known()
-    term = ScoreFunction(ConstantReward(), decoder, critic, credit=GAE(critic))
+    term = ScoreFunction(ConstantReward(), decoder, credit=GAE(critic))
+    assert term.baseline is critic
     loss, logs = term.loss(Episode(tiny.TableSpeaker(), tiny.batch(1)))
     assert np.isfinite(float(loss)) and "constant_advantage" in logs
-    for other in (None, Known()):
-        with pytest.raises(ValueError, match="`baseline` must be that of"):
-            ScoreFunction(ConstantReward(), decoder, other, credit=GAE(critic))
-    with pytest.raises(TypeError, match="`baseline` must be a"):
-        GAE(None)
+    with pytest.raises(ValueError, match="`baseline` must be that of"):
+        ScoreFunction(ConstantReward(), decoder, Known(), credit=GAE(critic))
+    for other in (None, RunningMeanBaseline()):
+        with pytest.raises(TypeError, match="`baseline` of GAE.*Use Learned"):
+            GAE(other)
     with pytest.raises(ValueError, match="`lambda_` must be in"):
         GAE(critic, lambda_=2.0)
-    with pytest.raises(ValueError, match="`baseline` of GAE.*Use Learned"):
-        GAE(RunningMeanBaseline())

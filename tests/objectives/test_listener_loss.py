@@ -9,8 +9,8 @@ from tests.rewards.test_retrieval import soft
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.objectives import Episode
-from tfcap.objectives import ListenerLoss
 from tfcap.objectives import Pathwise
+from tfcap.objectives.score_function import ListenerLoss
 from tfcap.rewards import BLEU
 from tfcap.rewards import Retrieval
 

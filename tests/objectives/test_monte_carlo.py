@@ -135,7 +135,6 @@ def test_the_expected_gradient_is_that_of_the_plain_reward_to_the_digit(
 SOME = {
     "all": MonteCarlo(9),
     "second": MonteCarlo(9, rollout_every=2),
-    "first": MonteCarlo(9, max_rollouts=1),
     "none": MonteCarlo(9, rollout_every=3),
 }
 
@@ -148,7 +147,7 @@ def test_some_beginnings_are_enough_for_the_expected_gradient(some):
     p = np.array([tiny.probability(table, c) for c in captions], "float32")
     told = Told(captions[:, None], Thirds())
     exact = exact_gradient(speaker, 3)
-    for baseline in (None, PrefixBaseline(credit=credit)):
+    for baseline in (None, PrefixBaseline()):
         found = expected_gradient(
             speaker, told, p, credit=credit, baseline=baseline
         )
@@ -187,8 +186,6 @@ def test_a_word_has_the_value_of_the_next_beginning_that_is_continued():
     # After the last beginning, and where the caption ends before it: all.
     np.testing.assert_array_equal(found[1], [found[1, 0]] * 2 + [20] * 3)
     np.testing.assert_array_equal(found[2], [30] * 5)
-    found = MonteCarlo(50, 2, 1)(rewards, episode, Places(), told)[0]
-    np.testing.assert_array_equal(found[0, 2:], [10] * 3)
 
 
 def exact_gradient(speaker, length):
@@ -275,7 +272,7 @@ def test_all_continuations_are_scored_in_one_call_beside_their_batch():
 
 
 def test_what_cannot_be_credited_is_refused():
-    for name in ("num_continuations", "rollout_every", "max_rollouts"):
+    for name in ("num_continuations", "rollout_every"):
         with pytest.raises(ValueError, match=f"`{name}`.*Received: {name}=0"):
             MonteCarlo(**{name: 0})
     episode = Episode(tiny.TableSpeaker(), tiny.batch(2))
@@ -315,7 +312,7 @@ def test_rewards_of_more_than_a_sentence_are_refused(reward):
     make, what = REFUSED[reward]
     for refused in (make(), ConstantReward() + 0.1 * make()):
         ScoreFunction(refused, sample(2))
-        with pytest.raises(ValueError, match=f"must not {what}"):
+        with pytest.raises(ValueError, match=f"must not .*{what}"):
             ScoreFunction(refused, sample(2), credit=MonteCarlo())
     ScoreFunction(
         contrast(directions=("image",)), sample(), credit=MonteCarlo()

@@ -7,8 +7,8 @@ from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
-from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.rewards import ConstantReward
 
 REFERENCES = [[[3, 2]], [[2, 0]]]

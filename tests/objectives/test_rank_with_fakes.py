@@ -5,9 +5,9 @@ import tensorflow as tf
 from tests.tiny import EOS
 from tests.tiny import TableSpeaker
 from tfcap.decoding import GroundTruth
-from tfcap.losses import n_pair_loss
+from tfcap.losses.masked_loss import n_pair_loss
 from tfcap.objectives import Episode
-from tfcap.objectives import rank_with_fakes
+from tfcap.objectives.discriminator_loss import rank_with_fakes
 
 ANCHOR = np.random.default_rng(0).normal(size=(2, 3)).astype("float32")
 TABLE = np.random.default_rng(1).normal(size=(10, 3)).astype("float32")
@@ -61,8 +61,9 @@ def test_a_fake_that_is_the_human_answer_is_left_out(pad, ragged):
     episode = Episode(Speaker(pad), inputs)
     found = rank_with_fakes(Judge(pad), GroundTruth())(episode)
     answers = TABLE[np.concatenate([full[..., 0], said[..., 0]], axis=1)]
-    counts = [[1, 0, 0, 1], [1, 1, 1, 1]]
-    wanted = n_pair_loss(ANCHOR, answers[:, 0], answers[:, 1:], counts)
+    labels = np.array([[1, 0, -1, -1, 0], [1, 0, 0, 0, 0]])
+    scores = np.einsum("bd,bnd->bn", ANCHOR, answers)
+    wanted, _ = n_pair_loss(labels, scores)
     np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-5)
 
 

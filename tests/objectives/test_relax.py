@@ -11,7 +11,8 @@ from tfcap.layers import Categorical
 from tfcap.objectives import RELAX
 from tfcap.objectives import Episode
 from tfcap.rewards import Reward
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 from tfcap.training import Resume
 
 WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
@@ -113,8 +114,14 @@ def test_the_mean_gradient_is_exact_and_training_quietens_it():
 def test_a_resumed_training_draws_the_noise_that_it_would_have_drawn(tmp_path):
     def trained(epochs, folder):
         keras.utils.set_random_seed(0)
-        model = ObjectiveModel(relax(), Placed(2))
-        model.compile(keras.optimizers.SGD(1.0), run_eagerly=True)
+        speaker, term = Placed(2), relax()
+        learners = {
+            "s": Learner(speaker, term),
+            "b": Learner(term.network, term),
+        }
+        model = JointTraining(speaker, learners)
+        sgd = {name: keras.optimizers.SGD(1.0) for name in learners}
+        model.compile(sgd, run_eagerly=True)
         batches = tf.data.Dataset.from_tensors(tiny.batch(4))
         resume = Resume(tmp_path / folder)
         options = {"shuffle": False, "callbacks": [resume], "verbose": 0}

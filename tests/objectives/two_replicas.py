@@ -17,8 +17,8 @@ from tfcap.models import PairDiscriminator
 from tfcap.objectives import DiscriminatorLoss
 from tfcap.objectives import Episode
 from tfcap.objectives import LeaveOneOutBaseline
-from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import ScoreFunction
+from tfcap.objectives.ranking import PreferenceLoss
 
 HALVES = (slice(0, 3), slice(3, 4))
 RNG = np.random.default_rng(0)

@@ -1,10 +1,46 @@
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfcap._ops import Resident
 from tfcap._ops import call_on_host
-from tfcap._ops import captions_of
-from tfcap.text import Vocabulary
+from tfcap._ops import compiled
+
+
+def test_a_compiled_function_gives_the_same_anywhere():
+    function = compiled(lambda x, y: keras.ops.sum(x * y, axis=-1))
+    x, y = np.ones((2, 3), "float32"), np.arange(3.0, dtype="float32")
+    for call in (function, tf.function(function)):
+        np.testing.assert_array_equal(call(x, y), [3.0, 3.0])
+
+
+def test_it_is_compiled_within_a_step_that_is_not():
+    traced = []
+
+    @compiled
+    def function(x):
+        traced.append(x.shape)
+        return x + 1.0
+
+    step = tf.function(lambda x: function(x))
+    for _ in range(2):
+        step(tf.zeros(3))
+    assert traced == [(3,)]
+    step(tf.zeros(4))
+    assert traced == [(3,), (4,)]
+
+
+def test_a_resident_is_held_once_and_captured_by_graphs():
+    array = np.arange(6, dtype="float32").reshape(2, 3)
+    resident = Resident(array)
+    step = tf.function(lambda: resident.tensor() * 2.0)
+    np.testing.assert_array_equal(step(), 2 * array)
+    graph = step.get_concrete_function().graph
+    assert len(graph.captures) == 1
+    assert resident.tensor() is resident.tensor()
+    np.testing.assert_array_equal(resident.tensor(), array)
+
 
 TOKENS = np.array([[[4, 5, 2], [5, -1, -1]], [[-1, -1, -1], [4, 4, 4]]])
 
@@ -39,9 +75,3 @@ def test_numbers_of_any_kind_come_back_as_float32(wrap):
     call = wrap(lambda x: call_on_host(lambda y: [1, 2.5], (x,), (2,)))
     found = call(tf.constant(TOKENS))
     assert found.dtype == "float32" and found.numpy().tolist() == [1, 2.5]
-
-
-def test_captions_are_decoded_up_to_where_there_are_no_words():
-    vocabulary = Vocabulary(["red", "bus"])
-    found = captions_of(TOKENS, vocabulary)
-    assert found == ["red bus", "bus", "", "red red red"]

@@ -24,8 +24,7 @@ MASK = np.array([[1, 1, 0, 1, 1]] * 3 + [[0] * 5], "float32")
 BY_HAND = {
     "_ops/sequences.py": "here",
     "layers/conditional_gumbel.py": "here",
-    "layers/_fast/word_vectors.py": "layers/test_word_vectors.py",
-    "layers/_fast/stepwise.py": "layers/test_stepwise.py",
+    "layers/_fast.py": "layers/test_word_vectors.py and test_stepwise.py",
     "models/causal_decoder.py": "models/test_causal_lm_speaker_adapters.py",
 }
 

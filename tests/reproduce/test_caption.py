@@ -11,10 +11,10 @@ from reproduce import caption
 from reproduce.image_sources import open_images
 from tests.data.tiny_captions import tiny_captions
 from tfcap.data import Backbone
-from tfcap.data import FeatureWriter
 from tfcap.data import extract_features
 from tfcap.data import load_features
 from tfcap.data import load_results
+from tfcap.data import save_features
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.layers import ImageStandardization
@@ -59,12 +59,11 @@ def folder(tmp_path_factory):
         # As loud as they get when they are trained.
         network.set_weights([4 * w for w in network.get_weights()])
         network.save(folder / f"{name}.keras")
-    with FeatureWriter(folder / "features.h5", IDS, (2, 2), 3) as writer:
-        writer.write(np.arange(11), GRIDS)
+    save_features(folder / "features.npy", IDS, GRIDS)
     return folder
 
 
-def run(folder, *more, speaker="speaker", images="features.h5"):
+def run(folder, *more, speaker="speaker", images="features.npy"):
     vocabulary = f"--vocabulary={folder / 'vocabulary.json'}"
     arguments = [folder / f"{speaker}.keras", folder / images, vocabulary]
     return caption.main([*map(str, [*arguments, "--max-length=5", *more])])
@@ -114,7 +113,7 @@ def test_pictures_are_captioned_as_their_feature_file_is(
     for name in names[3:]:
         Image.fromarray(pixels[::-1]).save(photos / name)
     monkeypatch.setattr(caption, "named_backbone", lambda *_: COLORS)
-    out, file = tmp_path / "out.json", tmp_path / "photos.h5"
+    out, file = tmp_path / "out.json", tmp_path / "photos.npy"
     more = ["--backbone=colors:none", "--json", out]
     assert run(folder, *more, images=photos) == 0
     pictures = [(7, photos / names[1]), (42, photos / names[0])]
@@ -155,14 +154,14 @@ def test_pictures_are_captioned_as_their_feature_file_is(
         ([], {"speaker": "listener"}, "SPEAKER must be a network that says"),
         ([], {"speaker": "older"}, "`--standardize` must be given"),
         ([], {"speaker": "no"}, "no.keras"),
-        ([], {"images": "no.h5"}, "no.h5"),
+        ([], {"images": "no.npy"}, "no.npy"),
         ([], {"images": "."}, "`IMAGES` must hold images"),
         (["--layer=top"], {}, "`--layer` must come with --backbone"),
         (["--input-size", "8", "8"], {}, "`--input-size` must come with"),
         (["--preprocessing=unit"], {}, "`--preprocessing` must come with"),
         (["--skip-unreadable"], {}, "`--skip-unreadable` must come with"),
         ([], {"images": "speaker.keras"}, "`--backbone` must be given"),
-        (["--backbone=vgg19:no.h5"], {}, "no weight file 'no.h5'"),
+        (["--backbone=vgg19:no.npy"], {}, "no weight file 'no.npy'"),
         (["--backbone=vgg19"], {}, "`--backbone` must be vgg19,"),
         (["--json=/no/out.json"], {}, "`--json` must be a file"),
         (["--several=3"], {}, "`--several` must be left out"),
@@ -184,12 +183,11 @@ def test_an_older_speaker_may_have_learned_from_features_as_they_are(
 
 
 def test_a_speaker_does_not_look_at_padding(folder, tmp_path):
-    file, out = tmp_path / "regions.h5", tmp_path / "out.json"
+    file, out = tmp_path / "regions.npy", tmp_path / "out.json"
     counts = np.arange(11) % 4 + 1
     mask = np.arange(4) < counts[:, None]
     image = 4 * GRIDS * mask[..., None]
-    with FeatureWriter(file, IDS, (4, 1), 3, counts=counts) as writer:
-        writer.write(np.arange(11), image)
+    save_features(file, IDS, image, counts=counts)
     more = {"speaker": "attentive", "images": file}
     assert run(folder, "--json", out, **more) == 0
     decoder = Greedy(5, suppress=(3,))
@@ -203,9 +201,8 @@ def test_a_speaker_does_not_look_at_padding(folder, tmp_path):
 def test_features_and_vocabularies_of_another_kind_are_refused(
     folder, tmp_path, capsys
 ):
-    narrow = tmp_path / "narrow.h5"
-    with FeatureWriter(narrow, IDS, (2, 2), 2) as writer:
-        writer.write(np.arange(11), GRIDS[..., :2])
+    narrow = tmp_path / "narrow.npy"
+    save_features(narrow, IDS, GRIDS[..., :2])
     assert run(folder, images=narrow) == 2
     error = capsys.readouterr().err
     assert "must have 3 features" in error and "(4, 2)" in error

@@ -73,7 +73,7 @@ def test_captions_stand_for_photographs(
     assert (
         said.startswith("24 training images with 72 captions") and "MB" in said
     )
-    features = load_features(out / "features.h5", data.test.image_ids)
+    features = load_features(out / "features.npy", data.test.image_ids)
     assert features.shape == (4, 2, 6)
     again = tmp_path / "again"
     options[1] = str(again)
@@ -81,7 +81,7 @@ def test_captions_stand_for_photographs(
     name = "dataset_coco.json"
     assert (again / name).read_bytes() == (out / name).read_bytes()
     np.testing.assert_array_equal(
-        load_features(again / "features.h5", data.test.image_ids), features
+        load_features(again / "features.npy", data.test.image_ids), features
     )
     assert main(["coco_text", *options, "--held-out", "7"]) == 2
     assert "must leave two parts" in capsys.readouterr().err

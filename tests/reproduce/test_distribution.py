@@ -7,13 +7,12 @@ import sys
 import numpy as np
 import pytest
 
-from tests.networks import own_network_options
 from tests.reproduce.visdial.tiny_study import study
 
 FOLDER = pathlib.Path(__file__).parent
 
 
-def run(*command):
+def run(*command, status=0):
     # Processes of their own: devices are split before TensorFlow starts.
     done = subprocess.run(
         [sys.executable, *map(str, command)],
@@ -21,7 +20,7 @@ def run(*command):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert done.returncode == status, done.stdout[-3000:] + done.stderr[-3000:]
     return done
 
 
@@ -35,11 +34,13 @@ def test_a_row_on_two_replicas_ends_in_the_weights_of_one():
 def test_a_study_outlives_a_worker_and_ends_as_that_of_one_process(tmp_path):
     folder = tmp_path / "two"
     folder.mkdir()
-    options = (*own_network_options(), "--workers", "2", "--restarts", "1")
+    options = ("--trusted-network", "--workers", "2")
     launched = ("-m", "tfcap.launch", *options)
     script = FOLDER / "two_workers.py"
-    done = run(*launched, "--", sys.executable, script, folder)
-    assert "Worker 1 was ended by signal 9" in done.stderr
+    command = (*launched, "--", sys.executable, script, folder)
+    done = run(*command, status=128 + 9)
+    assert "Worker 1 ended with status -9" in done.stderr
+    done = run(*command)
     assert "[0] lf_g" in done.stdout and "[1] lf_g" not in done.stdout
     assert (folder / "compiled.keras").exists()
     alone = study(tmp_path / "one", generator_epochs=2, validation_dialogs=0)

@@ -12,9 +12,9 @@ from reproduce import evaluate
 from tests.eager import run_eagerly
 from tfcap.data import CaptionBatches
 from tfcap.data import EncodedCaptions
-from tfcap.data import FeatureWriter
-from tfcap.data import build_caption_vocabulary
+from tfcap.data import build_vocabulary
 from tfcap.data import load_captions
+from tfcap.data import save_features
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
@@ -38,7 +38,7 @@ def eagerly():
 
 @pytest.fixture(autouse=True)
 def without_java(monkeypatch):
-    monkeypatch.setenv("TFCAP_JAVA", "/no/java")
+    monkeypatch.setenv("PATH", "")
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +61,10 @@ def world(tmp_path_factory):
     ]
     (folder / "captions.json").write_text(json.dumps({"images": images}))
     features = rng.normal(size=(12, 2, FEATURES)).astype("float16")
-    path = folder / "features.h5"
-    with FeatureWriter(path, range(10, 22), (1, 2), FEATURES) as writer:
-        writer.write(range(12), features)
+    path = folder / "features.npy"
+    save_features(path, range(10, 22), features)
     train = load_captions(folder / "captions.json", "train")
-    vocabulary = build_caption_vocabulary(train, min_count=1)
+    vocabulary = build_vocabulary(train, min_count=1)
     vocabulary.save(folder / "vocabulary.json")
     test = load_captions(folder / "captions.json", "test")
     batches = CaptionBatches(
@@ -111,7 +110,7 @@ def run(world, tmp_path):
             "speaker": "speaker.keras",
             "listener": "listener.keras",
             "captions": "captions.json",
-            "features": "features.h5",
+            "features": "features.npy",
             "vocabulary": "vocabulary.json",
             **files,
         }
@@ -174,7 +173,7 @@ def test_naturalness_needs_no_listener(run, world, tmp_path, capsys):
 def test_options_may_stand_between_the_files(world, tmp_path):
     folder, out = world["folder"], tmp_path / "out.json"
     parts = ["speaker.keras", "--quiet", "listener.keras", "captions.json"]
-    parts += ["--split=test", "features.h5"]
+    parts += ["--split=test", "features.npy"]
     arguments = [p if p[0] == "-" else str(folder / p) for p in parts]
     more = [f"--vocabulary={folder / 'vocabulary.json'}", f"--json={out}"]
     assert evaluate.main([*arguments, *more, f"--max-length={LENGTH}"]) == 0
@@ -263,7 +262,7 @@ def test_images_may_be_listed_and_captions_be_those_of_flickr(
 
 def test_a_metric_that_is_asked_for_and_absent_is_a_failure(run, capsys):
     assert run("--split=test", "--metrics=spice") == 1
-    assert "SPICE is absent: there is no Java" in capsys.readouterr().out
+    assert "SPICE is absent: there is no `java`" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

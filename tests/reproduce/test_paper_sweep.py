@@ -178,9 +178,10 @@ def test_a_sweep_tells_what_begins_every_epoch_and_recall(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     told = [
         "[1/1] method=speaker_mle",
-        "listener_gt: epoch 1 of 2",
-        "listener_gt: epoch 2 of 2",
-        "speaker_mle: epoch 1 of 1",
+        "listener_gt: Phase 1",
+        "Epoch 1/2",
+        "Epoch 2/2",
+        "speaker_mle: Phase 2",
         "speaker_mle: evaluating the test split",
         "[1/1] cider_d",
     ]

@@ -1,4 +1,3 @@
-import errno
 import json
 import os
 import warnings
@@ -132,61 +131,3 @@ def test_a_log_that_was_replaced_or_cut_is_read_anew(tmp_path):
     assert log.read() == [{"b": i} for i in range(3)]
     path.unlink()
     assert log.read() == []
-
-
-@pytest.mark.parametrize("name", ["write", "fsync"])
-@pytest.mark.parametrize("after", [False, True])
-def test_an_error_of_the_disk_that_passes_leaves_one_line(
-    tmp_path, monkeypatch, name, after
-):
-    path, whole, times = tmp_path / "points.jsonl", getattr(os, name), [2]
-    for record in ({"a": 1}, {"b": 2}):
-        append_record(path, record)
-    with open(path, "a") as file:
-        file.write("half a line")
-
-    def fail(*arguments):
-        times[0] -= 1
-        if times[0] < 0:
-            return whole(*arguments)
-        if after:
-            whole(*arguments)
-            # As of another process in the meantime.
-            with open(path, "ab") as file:
-                file.write(b'{"other": 3}\n')
-        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
-
-    monkeypatch.setattr(f"os.{name}", fail)
-    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
-    append_record(path, {"c": 3})
-    monkeypatch.undo()
-    with pytest.warns(UserWarning, match="half a line"):
-        found = [r for r in read_records(path) if "other" not in r]
-    assert found == [{"a": 1}, {"b": 2}, {"c": 3}]
-
-
-def test_a_log_reads_again_what_a_disk_did_not_give(tmp_path, monkeypatch):
-    path, times = tmp_path / "points.jsonl", [2]
-    append_record(path, {"a": 1})
-    read = record_file.RecordLog._added
-
-    def fail(log):
-        times[0] -= 1
-        if times[0] >= 0:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return read(log)
-
-    monkeypatch.setattr(record_file.RecordLog, "_added", fail)
-    monkeypatch.setattr("tfcap._io.passing_errors._FIRST", 0.001)
-    assert read_records(path) == [{"a": 1}]
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-def test_a_pipe_is_not_waited_for_and_holes_are_not_read(tmp_path):
-    with open(tmp_path / "holes.jsonl", "wb") as file:
-        file.truncate(1 << 40)
-    with pytest.raises(ValueError, match="holes.jsonl'.*mostly holes"):
-        read_records(tmp_path / "holes.jsonl")
-    os.mkfifo(tmp_path / "points.jsonl")
-    with pytest.raises(ValueError, match="points.jsonl'.*a pipe or a device"):
-        read_records(tmp_path / "points.jsonl")

@@ -44,7 +44,7 @@ def command(root, folder, *more):
         str(folder / "speaker_mle" / "speaker.keras"),
         str(folder / "listener_gt" / "listener.keras"),
         str(root / "dataset_tiny.json"),
-        str(root / "features.h5"),
+        str(root / "features.npy"),
         f"--vocabulary={folder / 'vocabulary.json'}",
         "--split=test",
         "--max-length=6",

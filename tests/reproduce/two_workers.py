@@ -1,7 +1,7 @@
 """A study on two workers, of which one is killed the first time.
 
-Run by a test as two processes that are started again; both exit with 0 in the
-end. What they leave is compared with what one process leaves.
+Run by a test as two processes that are started again. What they leave is
+compared with what one process leaves.
 """
 
 import json

@@ -6,8 +6,8 @@ from tests import tiny
 from tests.enumerated import Everything
 from tfcap.decoding import Rollout
 from tfcap.objectives import Episode
-from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import StructureLoss
+from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.rewards import Reward
 from tfcap.rewards import Standardized
 

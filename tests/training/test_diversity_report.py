@@ -19,7 +19,7 @@ from tfcap.layers import Categorical
 from tfcap.text import caption_tokenize
 from tfcap.text import cider_d
 from tfcap.training import Evaluator
-from tfcap.training.diversity_report import DiversityReport
+from tfcap.training.speaker_report import DiversityReport
 
 HUMAN = [["A dog runs.", "the dog"], ["The cat sits", "a red cat"], ["a mat"]]
 SAID = [

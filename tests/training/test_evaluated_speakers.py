@@ -20,7 +20,6 @@ from tfcap.models import CausalLMSpeaker
 from tfcap.models import RetrievalListener
 from tfcap.text import evaluate_captions
 from tfcap.training import Evaluator
-from tfcap.training import write_report
 
 #: Two batches, padded to lengths of their own.
 CAPTIONS = [[[[5, 6, 2], [7, 2, -1]]], [[[8, 2], [-1, -1]], [[6, 2], [5, 2]]]]
@@ -96,7 +95,8 @@ def test_scores_and_captions_are_a_point_of_the_tab(make, tmp_path):
     assert scores["rouge_l"] == alone.scores["rouge_l"].corpus
     assert 1 <= scores["mean_rank"] <= 3 and scores["r@5"] == 100.0
     with TradeoffWriter(tmp_path / "run", make.__name__, seed=0) as writer:
-        write_report(writer, 4, report)
+        writer.point(4, scores)
+        writer.samples(4, report.samples())
     log = read_log(tmp_path)
     (point,) = Sources(log).chosen().history("run")
     assert point.step == 4 and point.metrics["cider_d"] == scores["cider_d"]

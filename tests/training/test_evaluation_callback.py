@@ -1,18 +1,20 @@
-import json
 import os
 
 import keras
 import numpy as np
 import pytest
 
+from tensorboard_plugin_tfcap.query import Query
+from tensorboard_plugin_tfcap.report import read_log
+from tensorboard_plugin_tfcap.samples_view import samples_view
+from tensorboard_plugin_tfcap.sources import Sources
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tests.scribe import BagListener
 from tests.scribe import Batches
 from tests.scribe import Scribe
 from tfcap.metrics import RankingReport
-from tfcap.metrics import RetrievalReport
 from tfcap.training import EvaluationCallback
 from tfcap.training import Evaluator
-from tfcap.training import SpeakerReport
 
 
 @pytest.fixture(scope="module")
@@ -58,49 +60,56 @@ def test_every_other_epoch_may_be_enough():
     assert history["dev_mean_rank"] == [1.5, 1.5]
 
 
-def test_some_scores_may_be_enough(evaluate):
-    callback = EvaluationCallback(
-        evaluate, names=["r@1", "spice"], prefix="dev_"
+def test_one_worker_writes_for_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "tfcap.training.evaluator.is_chief", lambda model: False
     )
-    assert {*fit(callback)} == {"loss", "dev_r_1"}
+    asked = []
+
+    def evaluate():
+        asked.append(1)
+        return {"r@10": 50.0}
+
+    writer = TradeoffWriter(tmp_path / "run", "mine")
+    fit(EvaluationCallback(evaluate, writer=writer))
+    # All evaluate, since that may take all of them.
+    assert len(asked) == 4 and os.listdir(tmp_path) == []
 
 
-def test_captions_are_kept_by_epoch(evaluate, tmp_path):
-    folder = tmp_path / "runs" / "captions"
-    callback = EvaluationCallback(evaluate, every=2, folder=folder)
-    assert callback.report is None
-    assert len(fit(callback)["val_r_1"]) == 2
-    names = ["epoch_0002.json", "epoch_0004.json"]
-    assert sorted(os.listdir(folder)) == names
-    for name in names:
-        kept = SpeakerReport.load(folder / name)
-        assert kept.captions == ["a dog", "a cat"]
-        assert kept.result() == callback.report.result()
+def test_captions_of_a_speaker_are_samples(tmp_path):
+    batches = Batches(["a dog", "a cat"], [["A dog."], ["The cat.", "a cat"]])
+    evaluator = Evaluator(Scribe(), batches, BagListener())
+    writer = TradeoffWriter(tmp_path / "run", "mine", seed=0)
+
+    def picture(row):
+        return np.full((9, 9, 3), row, "uint8")
+
+    picture.filenames = ["dog.jpg", "cats/1.jpg"]
+    fit(
+        EvaluationCallback(evaluator, every=2, writer=writer, images=picture),
+    )
+    log = read_log(tmp_path)
+    points = Sources(log).chosen().history("run")
+    assert [p.step for p in points] == [2, 4]
+    assert points[0].metrics["r@10"] == 100.0
+    page = samples_view(log, "run", None, 0, {})
+    assert [item["caption"] for item in page["items"]] == ["a dog", "a cat"]
+    assert page["items"][1]["human"] == ["The cat.", "a cat"]
+    assert all(item["image"] for item in page["items"])
+    assert [item["name"] for item in page["items"]] == picture.filenames
 
 
-@pytest.mark.parametrize(
-    "evaluate, name",
-    [
-        (ranking, "mrr"),
-        (lambda: {"mrr": np.float32(0.75), "none": np.nan}, "mrr"),
-        (lambda: RetrievalReport([1, 2], [1, 1]), "image_to_text_mrr"),
-    ],
-)
-def test_of_what_cannot_save_itself_the_numbers_are_kept(
-    evaluate, name, tmp_path
-):
-    fit(EvaluationCallback(evaluate, folder=tmp_path), epochs=1)
-    kept = json.loads((tmp_path / "epoch_0001.json").read_text())
-    assert kept[name] == 0.75 and kept.get("none") is None
+def test_ranks_of_a_dialog_model_are_points(tmp_path):
+    report = RankingReport()
+    report.add(np.array([[0.1, 0.9], [0.8, 0.2]]), truth=[1, 1])
+    writer = TradeoffWriter(tmp_path / "run", "hciae_g", {"ranking": "a"})
+    fit(EvaluationCallback(lambda: report, writer=writer), epochs=2)
+    found = Sources(read_log(tmp_path)).chosen().dataset(Query())
+    (point,) = found.points
+    assert point.metrics["mrr"] == 0.75 and "count" not in point.metrics
+    assert found.metrics["mean_rank"].better == "lower"
 
 
-def test_captions_are_kept_where_nobody_logs(evaluate, tmp_path):
-    EvaluationCallback(evaluate, folder=tmp_path).on_epoch_end(11)
-    assert os.listdir(tmp_path) == ["epoch_0012.json"]
-
-
-def test_arguments_out_of_range_are_refused(evaluate):
+def test_epochs_between_evaluations_are_at_least_one(evaluate):
     with pytest.raises(ValueError, match="`every`.*every=0"):
         EvaluationCallback(evaluate, every=0)
-    with pytest.raises(TypeError, match="`names`.*'r@1'"):
-        EvaluationCallback(evaluate, names="r@1")

@@ -158,11 +158,12 @@ def test_naturalness_is_that_of_the_captions_and_the_raw_references(evaluate):
     assert named < {*report.result()} and not report.absent
 
 
-def test_what_is_asked_for_and_absent_is_named(evaluate):
-    report = evaluate(metrics=["spice"], java="/no/java")
+def test_what_is_asked_for_and_absent_is_named(evaluate, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    report = evaluate(metrics=["spice"])
     assert {*report.absent} == {"spice"}
     assert "cider_d" in report.result() and "spice" not in report.result()
-    assert "SPICE is absent: there is no Java" in report.table()
+    assert "SPICE is absent: there is no `java`" in report.table()
 
 
 def test_variety_and_signs_of_drift_are_counted(evaluate):
@@ -548,27 +549,15 @@ def test_data_sets_that_cannot_be_read_again_are_refused(batches):
 
 
 def test_other_decodings_are_scored_under_their_names(batches):
-    shorter, beams = Greedy(max_length=2), BeamSearch(2, LENGTH)
-    evaluate = Evaluator(
-        Scribe(),
-        batches,
-        BagListener(),
-        decoders={"short": shorter},
-        samples={"beams": beams},
-    )
-    scores, alone = evaluate().scores, evaluate(shorter).scores
-    assert scores["short_cider_d"] == alone["cider_d"] != scores["cider_d"]
-    assert scores["short_r@1"] == alone["r@1"]
-    assert not [name for name in scores if name.startswith("short_human")]
+    beams = BeamSearch(2, LENGTH)
+    evaluate = Evaluator(Scribe(), batches, samples={"beams": beams})
+    scores = evaluate().scores
     for name, value in evaluate.diversity(beams).scores.items():
         assert scores[f"beams_{name}"] == value
 
 
-def test_it_is_a_callback(batches, tmp_path):
-    evaluate = Evaluator(
-        Scribe(), batches, BagListener(), names=["r@1"], folder=tmp_path
-    )
-    logs = {}
+def test_it_is_a_callback(batches):
+    evaluate, logs = Evaluator(Scribe(), batches, BagListener()), {}
     evaluate.on_epoch_end(0, logs)
-    assert logs == {"val_r_1": evaluate().scores["r@1"]}
-    assert [path.name for path in tmp_path.iterdir()] == ["epoch_0001.json"]
+    assert logs["val_r_1"] == evaluate().scores["r@1"]
+    assert evaluate.report.captions == SAID

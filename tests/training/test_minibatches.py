@@ -2,26 +2,35 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras import ops
 
 from tests import tiny
+from tests.enumerated import Everything
 from tfcap.decoding import Greedy
 from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
+from tfcap.objectives import ClippedRatio
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import LearnedBaseline
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import Pathwise
+from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.proximal import KLDivergence
+from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import KLPenalty
 from tfcap.rewards import Reward
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 REFERENCES = np.array([[[3, 2]], [[2, 0]], [[4, 4]], [[0, 0]], [[4, 2]]])
+
+
 DATA = {
     "rows": np.zeros((5, 1), "float32"),
     "references": REFERENCES.astype("int32"),
@@ -71,8 +80,8 @@ def test_parts_are_of_rows_that_are_spoken_of_several_times():
     tables = []
     for size, steps in ((None, None), (2, 3)):
         speaker = Rounds()
-        model = ObjectiveModel(
-            TeacherForcing("token"), speaker, minibatch_size=size
+        model = JointTraining(
+            speaker, TeacherForcing("token"), minibatch_size=size
         )
         optimizer = keras.optimizers.SGD(0.5, gradient_accumulation_steps=steps)
         model.compile(optimizer, run_eagerly=True)
@@ -86,13 +95,10 @@ def test_parts_are_of_rows_that_are_spoken_of_several_times():
     assert np.abs(tables[0] - tiny.TableSpeaker().get_weights()[0]).max() > 0.01
 
 
-def trained(size, steps, normalize="token", unroll=None):
-    model = ObjectiveModel(
-        objective(normalize, unroll),
-        tiny.TableSpeaker(),
-        global_clipnorm=0.5,
-        minibatch_size=size,
-    )
+def trained(size, steps, normalize="token", unroll=None, clipnorm=None):
+    speaker = tiny.TableSpeaker()
+    learner = Learner(speaker, objective(normalize, unroll), clipnorm)
+    model = JointTraining(speaker, {"g": learner}, minibatch_size=size)
     optimizer = keras.optimizers.SGD(
         0.5, momentum=0.9, gradient_accumulation_steps=steps
     )
@@ -123,9 +129,9 @@ def test_parts_know_what_a_prefix_gave_to_the_words_of_a_baseline():
         mixed = MixedPrefix(1, 3, seed=0, suppress=(4,))
         likely = KLPenalty(tiny.TableSpeaker(1))
         baseline = DecoderBaseline(likely, mixed)
-        model = ObjectiveModel(
-            ScoreFunction(likely, Sample(Categorical(seed=0), 1, 3), baseline),
+        model = JointTraining(
             tiny.TableSpeaker(),
+            ScoreFunction(likely, Sample(Categorical(seed=0), 1, 3), baseline),
             minibatch_size=size,
         )
         optimizer = keras.optimizers.SGD(0.5, gradient_accumulation_steps=steps)
@@ -151,25 +157,167 @@ def relaxed():
     return Pathwise(reward, Sample(GumbelSoftmaxST(seed=0), max_length=3))
 
 
-def learned():
-    drawn = samples(keep_states=True)
-    return ScoreFunction(ConstantReward(), drawn, LearnedBaseline(drawn, 1))
+def test_terms_that_parts_do_not_compute_again_are_refused():
+    term = TeacherForcing() + relaxed()
+    with pytest.raises(ValueError, match="Terms of `learners` must score word"):
+        JointTraining(tiny.TableSpeaker(), term, minibatch_size=2)
 
 
-@pytest.mark.parametrize("make", [relaxed, learned])
-def test_terms_that_parts_do_not_compute_again_are_refused(make):
-    term = TeacherForcing() + make()
-    with pytest.raises(ValueError, match="`minibatch_size` must be None where"):
-        ObjectiveModel(term, tiny.TableSpeaker(), minibatch_size=2)
+def test_several_learners_are_refused():
+    speaker, drawn = tiny.TableSpeaker(), samples(keep_states=True)
+    baseline = LearnedBaseline(1)
+    term = ScoreFunction(ConstantReward(), drawn, baseline)
+    learners = {
+        "speaker": Learner(speaker, term),
+        "baseline": Learner(baseline.network, term),
+    }
+    for option in ({"minibatch_size": 2}, {"updates_per_rollout": 2}):
+        with pytest.raises(ValueError, match="`learners` must be the speaker"):
+            JointTraining(speaker, learners, **option)
 
 
 def test_what_cannot_be_done_part_by_part_is_refused():
     with pytest.raises(ValueError, match="`minibatch_size` must be a positive"):
-        ObjectiveModel(TeacherForcing(), tiny.TableSpeaker(), minibatch_size=0)
+        JointTraining(tiny.TableSpeaker(), TeacherForcing(), minibatch_size=0)
     mixed = TeacherForcing(decoder=ScheduledSampling(0.5))
-    model = ObjectiveModel(mixed, tiny.TableSpeaker(), minibatch_size=2)
+    model = JointTraining(tiny.TableSpeaker(), mixed, minibatch_size=2)
     with pytest.raises(ValueError, match="`steps_per_execution` must be 1 wi"):
         model.compile("sgd", steps_per_execution=2)
     model.compile("sgd", run_eagerly=True)
     with pytest.raises(ValueError, match="decoder=ScheduledSampling. Use Samp"):
         model.train_on_batch(DATA)
+
+
+TWO = tiny.batch(2, [[[3, 2]], [[4, 2]]])
+
+
+TOKENS = tiny.captions()
+
+
+WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")[TOKENS].sum(-1)
+
+
+class Worth(Reward):
+    asked = 0
+
+    def call(self, rollout, episode):
+        self.asked += 1
+        return ops.tile(WORTH[None], (2, 1))
+
+
+def updated(objective, speaker, rate=0.5, **options):
+    model = JointTraining(speaker, objective, **options)
+    model.compile(keras.optimizers.SGD(rate), run_eagerly=True)
+    data = tf.data.Dataset.from_tensors(TWO)
+    logs = model.fit(data, shuffle=False, verbose=0).history
+    assert options.keys() <= {"clipped_ratio"} or logs["clipped_words"][0] > 0
+    return speaker.table.numpy()
+
+
+def term(reward=None):
+    baseline = SampleMeanBaseline()
+    return ScoreFunction(reward or Worth(), Everything(), baseline)
+
+
+def test_the_first_update_is_that_without_a_ratio(monkeypatch):
+    decoder = Sample(Categorical(seed=1), 4, max_length=2)
+
+    class Length(Reward):
+        def call(self, rollout, episode):
+            return ops.sum(rollout.mask, axis=-1)
+
+    tables = []
+    for ratio in (None, ClippedRatio()):
+        options = {"clipped_ratio": ratio} if ratio else {}
+        decoder = Sample(Categorical(seed=1), 4, max_length=2)
+        objective = ScoreFunction(Length(), decoder, SampleMeanBaseline())
+        objective += TeacherForcing() * 0.5
+        tables.append(updated(objective, tiny.TableSpeaker(1), **options))
+    np.testing.assert_allclose(*tables, rtol=1e-5, atol=1e-6)
+
+
+def test_several_updates_by_a_loop():
+    """Of clipped ratios, the sampler's log probabilities kept."""
+    from tfcap.training import minibatches
+
+    minibatches_processors = minibatches._Scored._processors_of
+    reward, speaker = Worth(), tiny.TableSpeaker(1)
+    try:
+        minibatches._Scored._processors_of = lambda *_: minibatches.NONE
+        found = updated(
+            term(reward),
+            speaker,
+            updates_per_rollout=3,
+            clipped_ratio=ClippedRatio(0.1, 0.2),
+        )
+    finally:
+        minibatches._Scored._processors_of = minibatches_processors
+    assert reward.asked == 1
+    speaker = tiny.TableSpeaker(1)
+    advantage = WORTH - WORTH.mean()
+    state, before, cut = speaker.begin(TWO), None, 0
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tokens = np.tile(TOKENS[None], (2, 1, 1))
+            scores = speaker.log_probs(state, tokens)
+            before = scores.numpy() if before is None else before
+            loss = 0.0
+            for b, s, t in np.ndindex(tokens.shape):
+                if tokens[b, s, t]:
+                    ratio = tf.exp(scores[b, s, t] - before[b, s, t])
+                    kept = tf.clip_by_value(ratio, 0.9, 1.2)
+                    a = advantage[s]
+                    cut += float(a * kept) < float(a * ratio)
+                    loss -= tf.minimum(a * ratio, a * kept)
+            loss = loss / (2 * len(TOKENS))
+        slope = tape.gradient(loss, speaker.table.value)
+        speaker.table.assign_sub(0.5 * slope)
+    assert cut > 0
+    np.testing.assert_allclose(found, speaker.table, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_not_linear_in_scores_is_refused():
+    speaker = tiny.TableSpeaker()
+    samples = Sample(Categorical(seed=0), 2, max_length=2)
+    preference = PreferenceLoss(Worth(), samples, loss="simpo")
+    with pytest.raises(
+        ValueError, match="Terms of `learners` must score words"
+    ):
+        JointTraining(speaker, preference, updates_per_rollout=2)
+    JointTraining(speaker, preference, minibatch_size=1)
+    anchor = KLDivergence(tiny.TableSpeaker(1), samples)
+    made = JointTraining(speaker, anchor, updates_per_rollout=2)
+    assert made.clipped_ratio.upper == 0.2
+    with pytest.raises(TypeError, match="`clipped_ratio` must be a"):
+        JointTraining(speaker, anchor, clipped_ratio=0.2)
+
+
+def test_a_divergence_holds_a_speaker_beyond_the_bounds_of_its_ratio():
+    def moved(updates):
+        speaker = tiny.TableSpeaker(1)
+        before = np.array(speaker.table)
+        samples = Sample(Categorical(seed=1), 4, max_length=2)
+        anchor = KLDivergence(tiny.TableSpeaker(2), samples, "k3")
+        model = JointTraining(
+            speaker,
+            anchor,
+            updates_per_rollout=updates,
+            clipped_ratio=ClippedRatio(1e-4),
+        )
+        model.compile(keras.optimizers.SGD(0.01))
+        model.fit(tiny.batch(4), verbose=0)
+        return np.abs(np.array(speaker.table) - before).sum()
+
+    # After the first update all ratios are out of bounds.
+    once = moved(1)
+    assert once > 0 and moved(3) == pytest.approx(3 * once, rel=0.1)
+
+
+def test_scores_of_another_temperature_have_no_ratio():
+    warm = Sample(Categorical(temperature=0.5), 2, max_length=3)
+    with pytest.raises(ValueError, match="at another temperature than 1"):
+        JointTraining(
+            tiny.TableSpeaker(1),
+            ScoreFunction(ConstantReward(), warm),
+            updates_per_rollout=2,
+        )

@@ -12,11 +12,9 @@ from tests import dialogs
 from tests.eager import run_eagerly
 from tfcap._ops import sequence_mask
 from tfcap.metrics import RankingReport
-from tfcap.training import discriminative_ranking
-from tfcap.training import discriminative_scores
-from tfcap.training import embed_answers
-from tfcap.training import generative_ranking
-from tfcap.training import generative_scores
+from tfcap.training import candidate_scores
+from tfcap.training import rank_candidates
+from tfcap.training.ranking import embed_answers
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +121,9 @@ def test_a_generator_ranks_as_answer_by_answer(
     options = {} if kind == "loglik_sum" else {"kind": kind}
     # One kind in graphs.
     with contextlib.nullcontext() if kind == "loglik_sum" else run_eagerly():
-        report = generative_ranking(generator, batches, 3, verbose=0, **options)
+        report = rank_candidates(generator, batches, 3, verbose=0, **options)
         check(report, reports, batches, expected)
-        scores = generative_scores(generator, batches, 3, verbose=0, **options)
+        scores = candidate_scores(generator, batches, 3, verbose=0, **options)
         check_scores(scores, batches, expected)
 
 
@@ -139,9 +137,9 @@ def test_a_discriminator_ranks_as_when_it_is_called(batches, reports):
     expected = one_by_one(
         batches, lambda d, r, answer: called[d, r, place[tuple(answer)]]
     )
-    report = discriminative_ranking(network, batches, 3, verbose=0)
+    report = rank_candidates(network, batches, 3, verbose=0)
     check(report, reports, batches, expected)
-    scores = discriminative_scores(network, hidden(batches), 3, verbose=0)
+    scores = candidate_scores(network, hidden(batches), 3, verbose=0)
     check_scores(scores, batches, expected)
 
 
@@ -171,29 +169,21 @@ def strangers(batches, one_hot):
 # Eagerly, for graphs take longer to trace; labels and networks do not meet.
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 @pytest.mark.parametrize(
-    "one_hot, rank, scores, make",
-    [
-        (False, generative_ranking, generative_scores, dialogs.generator),
-        (
-            *(True, discriminative_ranking, discriminative_scores),
-            dialogs.discriminator,
-        ),
-    ],
+    "one_hot, make",
+    [(False, dialogs.generator), (True, dialogs.discriminator)],
 )
-def test_any_data_set_of_candidates_is_ranked(
-    batches, one_hot, rank, scores, make
-):
+def test_any_data_set_of_candidates_is_ranked(batches, one_hot, make):
     dataset, plain = strangers(batches, one_hot), dialogs.batches()
     plain.dialogs = dataclasses.replace(batches.dialogs, relevance=None)
     options, network = {"verbose": 0, "options": "candidates"}, make("lf")
     inputs = dataset.map(lambda x, y: x)
     with run_eagerly():
-        wanted = rank(network, plain, 3, verbose=0).result()
-        found = rank(network, dataset, **options).result()
+        wanted = rank_candidates(network, plain, 3, verbose=0).result()
+        found = rank_candidates(network, dataset, **options).result()
         assert found == pytest.approx(wanted) and found["count"] > 0
         np.testing.assert_allclose(
-            scores(network, inputs, **options),
-            scores(network, plain, 3, verbose=0),
+            candidate_scores(network, inputs, **options),
+            candidate_scores(network, plain, 3, verbose=0),
             rtol=1e-4,
             atol=1e-5,
         )
@@ -202,14 +192,14 @@ def test_any_data_set_of_candidates_is_ranked(
 def test_candidates_and_labels_are_asked_for_by_a_sentence(batches):
     dataset, network = strangers(batches, False), dialogs.discriminator("lf")
     with pytest.raises(ValueError, match="'options', candidate answers.*Name"):
-        discriminative_ranking(network, dataset, verbose=0)
+        rank_candidates(network, dataset, verbose=0)
     named = {"verbose": 0, "options": "candidates"}
     with pytest.raises(ValueError, match="pairs of inputs and labels"):
         inputs = dataset.map(lambda x, y: x)
-        discriminative_ranking(network, inputs, **named)
+        rank_candidates(network, inputs, **named)
     with pytest.raises(ValueError, match=r"Received: labels of shape \(3,\)"):
         short = dataset.map(lambda x, y: (x, y[:, 0]))
-        discriminative_ranking(network, short, **named)
+        rank_candidates(network, short, **named)
 
 
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
@@ -218,15 +208,13 @@ def test_a_candidate_that_takes_no_part_is_no_rival(batches):
     options = {"verbose": 0, "options": "candidates"}
     with run_eagerly():
         for inputs, labels in strangers(batches, True).take(1):
-            scores = discriminative_scores(network, inputs, **options)
+            scores = candidate_scores(network, inputs, **options)
             rivals, truth = labels.numpy() == 0, labels.numpy() == 1
             present = truth.any(-1)
             own = np.sum(np.where(truth, scores, 0), -1, keepdims=True)
             # Of those above the truth, none takes part.
             left = np.where(rivals & (scores >= own), -1, labels.numpy())
-            report = discriminative_ranking(
-                network, [(inputs, left)], **options
-            )
+            report = rank_candidates(network, [(inputs, left)], **options)
     found = report.result()
     assert found["count"] == present.sum() > 0
     assert found["mean_rank"] == found["mrr"] == 1.0
@@ -242,8 +230,8 @@ def test_batches_of_other_numbers_of_rounds_are_scored(batches):
     short = {k: v[:, :2] if k in keys else v for k, v in whole.items()}
     short["candidates"] = short["candidates"][:, :, :4]
     with run_eagerly():
-        wanted = discriminative_scores(network, whole, **options)
-        found = discriminative_scores(network, [whole, short], **options)
+        wanted = candidate_scores(network, whole, **options)
+        found = candidate_scores(network, [whole, short], **options)
     assert found.shape == (6, *wanted.shape[1:])
     np.testing.assert_array_equal(found[:3], wanted)
     np.testing.assert_allclose(found[3:, :2, :4], wanted[:, :2, :4], atol=1e-7)
@@ -262,6 +250,12 @@ class Coin:
     def step(self, words, state, training=False):
         return keras.ops.zeros((keras.ops.size(words), 10)), state
 
+
+class Length:
+    """The longer a candidate, the better; 7 pads."""
+
+    bos, eos, pad = 1, 2, 7
+
     def encode(self, inputs, training=False):
         return tf.ones((tf.shape(inputs["options"])[0], 1))
 
@@ -279,9 +273,9 @@ def test_ragged_candidates_are_filled_as_the_network_pads(dtype):
     lengths = np.array([[2, 3, 1], [3, 0, 0]])
     # Neither the start token nor padding is ever said.
     wanted = np.where(lengths, -lengths * np.log(8), -np.inf)
-    found = generative_scores(Coin(), data, verbose=0)
+    found = candidate_scores(Coin(), data, verbose=0)
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
-    found = discriminative_scores(Coin(), data, verbose=0)
+    found = candidate_scores(Length(), data, verbose=0)
     np.testing.assert_array_equal(found, np.where(lengths, lengths, -np.inf))
-    report = generative_ranking(Coin(), data, verbose=0)
+    report = rank_candidates(Coin(), data, verbose=0)
     assert report.result()["mrr"] == 1.0 and report.result()["count"] == 2

@@ -16,7 +16,6 @@ from tfcap.objectives import TeacherForcing
 from tfcap.rewards import ConstantReward
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training import ObjectiveModel
 from tfcap.training.checkpoint import RunCheckpoint
 
 DATA = tiny.batch(4, [[[3, 4, 2]]] * 4)
@@ -54,7 +53,7 @@ def alone():
     objective += ScoreFunction(
         ConstantReward(), Sample(channel, 1, 3), name="more"
     )
-    model = ObjectiveModel(objective, speaker)
+    model = JointTraining(speaker, objective)
     model.baseline = baseline.decoder.channel
     return model, "sgd"
 
@@ -92,7 +91,7 @@ def test_a_decoder_that_is_also_the_baselines_is_logged_once():
     # A sum of terms, and one term.
     for objective in (term(), 0.5 * term()):
         assert len(objective.layers()) == 1
-        model = ObjectiveModel(objective, tiny.TableSpeaker())
+        model = JointTraining(tiny.TableSpeaker(), objective)
         assert list(model.scheduled_values()) == ["scheduled_sampling"]
 
 

@@ -47,13 +47,6 @@ def test_a_file_brings_everything_back(report, tmp_path):
     assert again.table() == report.table()
 
 
-def test_files_of_earlier_versions_are_read(report, tmp_path):
-    path = tmp_path / "report.json"
-    report.save(path)
-    path.write_text(path.read_text().replace('"hint"', '"cure"'))
-    assert SpeakerReport.load(path).absent == report.absent
-
-
 def test_a_person_can_read_the_file(report, tmp_path):
     report.save(tmp_path / "report.json")
     text = (tmp_path / "report.json").read_text(encoding="utf-8")

@@ -2,12 +2,29 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras import ops
 
-from tfcap.training.update import prepare
+from tests import tiny
+from tests.training.test_joint_training import DATA
+from tests.training.test_joint_training import judged_by
+from tfcap.decoding import GroundTruth
+from tfcap.objectives import ScoreFunction
+from tfcap.objectives import TeacherForcing
+from tfcap.objectives.score_function import SupervisedLoss
+from tfcap.rewards import ConstantReward
+from tfcap.rewards import Reward
+from tfcap.rewards import TextReward
+from tfcap.training import JointTraining
+from tfcap.training import Learner
+from tfcap.training.update import update_of
 from tfcap.training.update import weight_penalty
 
 RNG = np.random.default_rng(0)
+
+
 GRADIENTS = [RNG.normal(size=s).astype("float32") for s in ((3, 2), (4,))]
+
+
 NORM = np.sqrt(sum((g**2).sum() for g in GRADIENTS))
 
 
@@ -18,7 +35,7 @@ def moved(gradients, clipnorm=None, optimizer=None):
     ]
     optimizer = optimizer or keras.optimizers.SGD(1.0)
     optimizer.build(variables)
-    step = prepare(optimizer, gradients, variables, clipnorm)
+    step = update_of(optimizer, gradients, variables, clipnorm)
     optimizer.apply(step.gradients, step.variables)
     return [-v.numpy() for v in variables]
 
@@ -75,3 +92,208 @@ def test_penalties_on_weights_are_those_of_keras():
     bare = keras.layers.Dense(3)
     bare.build((None, 2))
     assert weight_penalty(bare.trainable_variables) == 0.0
+
+
+class Told(Reward):
+    """What the batch says that a row is worth."""
+
+    name = "told"
+
+    def call(self, rollout, episode):
+        return ops.broadcast_to(
+            episode.inputs["worth"], ops.shape(rollout.mask[..., 0])
+        )
+
+
+def batches(worths):
+    """A batch of two rows for each value; the second is worth that much."""
+    rows = len(worths)
+    rng = np.random.default_rng(0)
+    worth = np.ones((rows, 2, 1), "float32")
+    worth[:, 1, 0] = worths
+    return {
+        "rows": np.zeros((rows * 2, 1), "float32"),
+        "references": rng.integers(2, 5, (rows * 2, 1, 2)).astype("int32"),
+        "worth": worth.reshape(rows * 2, 1),
+    }
+
+
+def without(data, *steps):
+    keep = [i for i in range(len(data["rows"])) if i // 2 not in steps]
+    return {key: value[keep] for key, value in data.items()}
+
+
+def prize(reward=None):
+    return ScoreFunction(reward or Told(), GroundTruth(), name="prize")
+
+
+def momentum():
+    # Moves weights in a step without a gradient as well.
+    return keras.optimizers.SGD(0.1, momentum=0.9, weight_decay=0.01)
+
+
+def model_of(objective, nonfinite="raise", optimizer=None, **options):
+    model = JointTraining(tiny.TableSpeaker(), objective, nonfinite=nonfinite)
+    model.compile(optimizer or momentum(), **options)
+    return model
+
+
+def fit(model, data):
+    return model.fit(data, batch_size=2, shuffle=False, verbose=0).history
+
+
+def state(model):
+    return [
+        keras.ops.convert_to_numpy(v)
+        for v in model.speaker.weights + model.optimizer.variables
+    ]
+
+
+def same(one, other):
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"steps_per_execution": 4}, {"run_eagerly": True}]
+)
+def test_a_reward_that_is_nan_is_named_and_moves_nothing(options):
+    data = batches([2.0, -1.0, np.nan, 3.0])
+    model = model_of(prize(), **options)
+    match = 'Received: `prize` is nan, after 2 updates.*`nonfinite="skip"`'
+    with pytest.raises(FloatingPointError, match=match):
+        fit(model, data)
+    expected = model_of(prize())
+    fit(expected, without(data, 2, 3))
+    same(state(model), state(expected))
+
+
+@pytest.mark.parametrize("worth", [np.nan, np.inf, -np.inf])
+def test_a_step_that_is_skipped_leaves_no_trace_but_its_count(worth):
+    data = batches([2.0, worth, -1.0, worth, 3.0])
+    model, expected = model_of(prize(), "skip"), model_of(prize())
+    found, wanted = fit(model, data), fit(expected, without(data, 1, 3))
+    same(state(model), state(expected))
+    assert found.pop("skipped_updates") == [2.0]
+    # What is logged is the mean over the steps that were taken.
+    assert found == wanted
+    assert fit(model, without(data, 1, 3))["skipped_updates"] == [0.0]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -np.inf])
+@pytest.mark.filterwarnings("ignore:The reward")
+def test_a_function_that_fails_once_is_skipped_or_raised(wrong):
+    def told(completions, worth):
+        return [wrong if np.isnan(x) else float(x[0]) for x in worth]
+
+    class Words:
+        def decode(self, ids):
+            return " ".join(map(str, ids))
+
+    data = batches([2.0, np.nan, -1.0])
+    reward = TextReward(told, Words())
+    model, expected = model_of(prize(reward), "skip"), model_of(prize(reward))
+    found = fit(model, data)
+    fit(expected, without(data, 1))
+    assert found["skipped_updates"] == [1.0]
+    same(state(model), state(expected))
+    with pytest.raises(FloatingPointError, match="`prize` is nan, after 1 upd"):
+        fit(model_of(prize(reward)), data)
+
+
+def test_of_a_sum_the_part_is_named():
+    model = model_of(prize(ConstantReward() + 0.5 * Told()))
+    with pytest.raises(FloatingPointError) as caught:
+        fit(model, batches([np.inf]))
+    told = "Received: `prize` is inf, `prize_told` is inf, after 0 updates"
+    assert told in str(caught.value)
+
+
+def test_a_term_whose_weight_is_nan_is_named():
+    weight = keras.Variable(np.nan)
+    model = model_of(prize() + TeacherForcing() * weight)
+    match = "Received: the loss of `teacher_forcing` is nan, after 0"
+    with pytest.raises(FloatingPointError, match=match):
+        model.train_on_batch(batches([1.0]))
+
+
+def edge(episode):
+    """A finite loss with a gradient that is not."""
+    found = episode.log_probs(episode.references)[..., 0]
+    return ops.sqrt(ops.relu(found - ops.stop_gradient(found)))
+
+
+def test_a_gradient_is_named_by_its_network():
+    model = model_of(SupervisedLoss(edge, "edge"))
+    match = "Received: the gradient of `speaker` is nan, after 0 updates"
+    with pytest.raises(FloatingPointError, match=match):
+        model.train_on_batch(DATA)
+
+
+def test_a_loss_that_was_scaled_too_much_is_not_divergence():
+    optimizer = keras.optimizers.LossScaleOptimizer(
+        keras.optimizers.SGD(0.1), initial_scale=4.0
+    )
+    model = model_of(SupervisedLoss(edge, "edge"), optimizer=optimizer)
+    before = model.speaker.get_weights()
+    for scale in (2.0, 1.0):
+        model.train_on_batch(DATA)
+        assert float(optimizer.dynamic_scale) == scale
+    # There is nothing left to scale by less.
+    with pytest.raises(FloatingPointError, match="the gradient of `speaker`"):
+        model.train_on_batch(DATA)
+    same(before, model.speaker.get_weights())
+
+
+def test_no_player_of_a_game_steps_where_one_cannot():
+    def make(nonfinite):
+        speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
+        critic.table.assign(critic.table * np.nan)
+        learners = {
+            "g": Learner(speaker, TeacherForcing()),
+            "d": Learner(critic, judged_by(critic), every=2),
+        }
+        game = JointTraining(speaker, learners, nonfinite)
+        game.compile({"g": momentum(), "d": momentum()})
+        return game, speaker.get_weights()
+
+    game, before = make("raise")
+    match = "Received: `d_judged` is nan, after 0 updates"
+    with pytest.raises(FloatingPointError, match=match):
+        game.train_on_batch(DATA)
+    same(before, game.speaker.get_weights())
+    game, before = make("skip")
+    logs = game.train_on_batch(DATA, return_dict=True)
+    assert logs["skipped_updates"] == 1.0 and int(game.turn) == 1
+    same(before, game.speaker.get_weights())
+    game.train_on_batch(DATA)
+    assert (before[0] != game.speaker.get_weights()[0]).any()
+
+
+def test_what_is_ignored_goes_on():
+    model = model_of(prize(), "ignore")
+    assert np.isnan(fit(model, batches([2.0, np.nan]))["prize"])
+    assert np.isnan(model.speaker.get_weights()[0]).any()
+
+
+def test_evaluation_stops_at_nothing():
+    model = model_of(prize())
+    said = model.evaluate(batches([np.nan]), verbose=0, return_dict=True)
+    assert np.isnan(said["prize"])
+
+
+def test_other_errors_stay_what_they_are():
+    def broken(episode):
+        scores = episode.log_probs(episode.references)[..., 0]
+        with tf.control_dependencies([tf.debugging.Assert(False, ["else"])]):
+            return tf.identity(scores)
+
+    model = model_of(SupervisedLoss(broken, "broken"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="else"):
+        model.train_on_batch(DATA)
+
+
+def test_an_unknown_choice_is_refused():
+    match = "`nonfinite` must be one of 'raise', 'skip', 'ignore'. Received: no"
+    with pytest.raises(ValueError, match=match):
+        JointTraining(tiny.TableSpeaker(), TeacherForcing(), nonfinite="stop")

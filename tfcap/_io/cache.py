@@ -5,7 +5,7 @@ import pathlib
 import warnings
 from collections.abc import Callable
 
-from tfcap._io.durable import make_folder
+from tfcap._io.whole_file import make_folder
 
 
 def cache_folder(name: str) -> pathlib.Path:

@@ -5,27 +5,12 @@ import functools
 import sys
 from collections.abc import Callable
 
-#: What a path must be and what to do, by what the system says of it.
-_WANTED = {
-    errno.ENOENT: ("there", "See that it is written right."),
-    errno.EEXIST: ("no file that is there already", "Choose another one."),
-    errno.ENOTDIR: ("in a folder, not in a file", "Choose another one."),
-    errno.EISDIR: ("a file, not a folder", "Name a file in it."),
-    errno.ENOSPC: (
-        "on a disk with room",
-        "Make room, and run the same command again: what is done is kept.",
-    ),
-    errno.EMFILE: (
-        "one of as many as a process may have open",
-        "Raise their number, as by `ulimit -n 4096`, and run the same command "
-        "again: what is done is kept.",
-    ),
+#: What to do, by what the system says of a path.
+_HINTS = {
+    errno.ENOSPC: "Make room, and run the same command again",
+    errno.EDQUOT: "Make room, and run the same command again",
+    errno.EMFILE: "Raise the number of open files, as by `ulimit -n 4096`",
 }
-_WANTED[errno.EDQUOT] = _WANTED[errno.ENOSPC]
-_CLOSED = (
-    "open to this user",
-    "Choose another one, or change its permissions. What is done is kept.",
-)
 
 
 def command(*errors: type[Exception]) -> Callable:
@@ -60,7 +45,8 @@ def command(*errors: type[Exception]) -> Callable:
                 return main(*arguments, **options)
             except (OSError, ValueError, *errors) as error:
                 text = sentence(error)
-                if not (text.startswith(("`", "-")) or _is_told(error, errors)):
+                ours = text.startswith(("`", "-"))
+                if not ours and not isinstance(error, (OSError, *errors)):
                     raise
                 print(f"error: {text}", file=sys.stderr)
                 return 2
@@ -76,32 +62,18 @@ def command(*errors: type[Exception]) -> Callable:
 def sentence(error):
     """An error as the sentence to print of it.
 
-    Returns:
-        String. An error of the system that names a file says what the file
-        must be, and what to do.
-
     Example:
 
     >>> from tfcap._io.command import sentence
-    >>> sentence(PermissionError(13, "Permission denied", "runs"))[:36]
-    '`path` must be open to this user. Re'
+    >>> sentence(PermissionError(13, "Permission denied", "runs"))[:42]
+    '`path` must be a file or folder that can b'
     """
-    if not isinstance(error, OSError) or error.errno is None:
-        return str(error)
-    if error.filename is None:
-        # One of ours says it all.
-        ours = str(error.strerror).startswith("`")
-        return error.strerror if ours else str(error)
-    closed = isinstance(error, PermissionError) or error.errno == errno.EROFS
-    wanted, hint = _WANTED.get(error.errno, (None, None))
-    wanted, hint = _CLOSED if closed else (wanted, hint)
-    if wanted is None:
-        return str(error)
-    return (
-        f"`path` must be {wanted}. Received: path={str(error.filename)!r} "
-        f"({error.strerror}). {hint}"
-    )
-
-
-def _is_told(error, errors):
-    return isinstance(error, (OSError, *errors))
+    if isinstance(error, OSError) and error.filename is not None:
+        hint = _HINTS.get(error.errno, "Choose another one, or mend it")
+        return (
+            "`path` must be a file or folder that can be used. Received: "
+            f"path={str(error.filename)!r} ({error.strerror}). {hint}."
+        )
+    # The code before one of ours says nothing.
+    ours = str(getattr(error, "strerror", "")).startswith("`")
+    return error.strerror if ours else str(error)

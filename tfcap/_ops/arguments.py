@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcap._ops.loops import dense
+from tfcap._ops.sequences import dense
 
 
 def checked_integer(
@@ -32,7 +32,7 @@ def checked_integer(
 
 
 def checked_seed(value):
-    """Checks a seed: an integer of Python's, or `None`."""
+    """Checks a seed: an integer, Python's or NumPy's, or `None`."""
     if value is None:
         return None
     return checked_integer(value, "seed", "an integer, or None", -math.inf)
@@ -127,44 +127,7 @@ def check_shape(tensor: Any, axes: str, name: str):
     Traceback (most recent call last):
     ValueError: `log_probs` must have shape (B, S, T). Received: shape=(2, 7).
     """
-    shape = tuple(tensor.shape)
-    letters = axes.split()
-    tail = letters[1:] if letters[0] == "..." else letters
-    fits = len(shape) >= len(tail) and (
-        letters[0] == "..." or len(shape) == len(tail)
-    )
-    sizes = {}
-    for letter, size in zip(tail, shape[len(shape) - len(tail) :]):
-        expected = int(letter) if letter.isdigit() else sizes.get(letter, size)
-        fits = fits and (size is None or expected is None or expected == size)
-        sizes[letter] = expected
-    if not fits:
-        raise ValueError(
-            f"`{name}` must have shape ({', '.join(letters)}). "
-            f"Received: shape={shape}."
-        )
-
-
-def check_labels(labels: Any, scores: Any, name: str, scores_name: str):
-    """Refuses labels that are not one for every score.
-
-    Args:
-        labels: Tensor of shape `(..., N)`.
-        scores: Tensor of shape `(..., N)`.
-
-    Raises:
-        ValueError: If shapes differ.
-    """
-    shapes = tuple(labels.shape), tuple(scores.shape)
-    if len(shapes[0]) != len(shapes[1]) or any(
-        None not in pair and pair[0] != pair[1] for pair in zip(*shapes)
-    ):
-        raise ValueError(
-            f"`{name}` must have the shape of `{scores_name}`, with 1 for the "
-            f"truth of every row. Received: {name}.shape={shapes[0]}, "
-            f"{scores_name}.shape={shapes[1]}. Make labels of class indices "
-            "with `keras.ops.one_hot()`."
-        )
+    check_shapes(**{name: (tensor, axes)})
 
 
 def check_shapes(**tensors):
@@ -189,30 +152,41 @@ labels.shape=(4, 1), scores.shape=(4, 5).
     """
     known = {}
     for name, (tensor, axes) in tensors.items():
-        check_shape(tensor, axes, name)
-        for letter, size in _sizes(tensor.shape, axes.split()):
-            if size is None:
-                continue
+        shape = tuple(tensor.shape)
+        sizes = _sizes(shape, axes.split())
+        if sizes is None:
+            raise ValueError(
+                f"`{name}` must have shape ({', '.join(axes.split())}). "
+                f"Received: shape={shape}."
+            )
+        for letter, size in sizes.items():
             expected, first = known.setdefault(letter, (size, name))
-            if size != expected:
+            if expected is None:
+                known[letter] = size, name
+            elif size not in (None, expected):
                 what = "axes" if letter.startswith(".") else letter
-                shown = ", ".join(
-                    f"{key}.shape={tuple(tensors[key][0].shape)}"
-                    for key in (first, name)
-                )
                 raise ValueError(
-                    f"`{name}` must have the {what} of `{first}`. "
-                    f"Received: {shown}."
+                    f"`{name}` must have the {what} of `{first}`. Received: "
+                    f"{first}.shape={tuple(tensors[first][0].shape)}, "
+                    f"{name}.shape={shape}."
                 )
 
 
 def _sizes(shape, letters):
-    """Axes by letter; those of `"..."`, and their number, by dots."""
-    if letters[0] != "...":
-        return list(zip(letters, shape))
-    lead = len(shape) - len(letters) + 1
-    dots = [f"...{i}" for i in range(lead)]
-    return [("...", lead), *zip([*dots, *letters[1:]], shape)]
+    """Sizes by letter, those of `"..."` by dots; `None` where they differ."""
+    sizes = {}
+    if letters[0] == "...":
+        lead = len(shape) - len(letters) + 1
+        letters = [*(f"...{i}" for i in range(lead)), *letters[1:]]
+        sizes["..."] = lead
+    if len(letters) != len(shape):
+        return None
+    for letter, size in zip(letters, shape):
+        expected = int(letter) if letter.isdigit() else sizes.get(letter)
+        if None not in (size, expected) and size != expected:
+            return None
+        sizes[letter] = size if expected is None else expected
+    return sizes
 
 
 def row_weights(weights: Any, values: Any, name: str = "sample_weight") -> Any:
@@ -274,11 +248,6 @@ def batch_entry(inputs, key: str, what: str, remedy: str = "", pad: int = 0):
         f"`inputs` must hold {key!r}, {what}. Received: {received}. {remedy}"
     )
     raise ValueError(message.rstrip())
-
-
-def mask_of(inputs: dict, key: str) -> Any:
-    """Mask of the positions of an entry of a batch, `None` for all of them."""
-    return inputs.get(f"{key}_mask")
 
 
 def mask_for(function: Callable, mask: Any) -> dict:

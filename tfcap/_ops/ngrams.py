@@ -7,8 +7,6 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from tfcap._ops.compilation import Resident
-
 #: Words of a sentence that the bits of an int32 stand for, its sign left out.
 WORD_BITS = 31
 #: Words of the longest n-gram of a table.
@@ -179,6 +177,39 @@ def _append_zeros(tensor, count, axis):
     widths = [[0, 0]] * len(tensor.shape)
     widths[axis] = [0, count]
     return ops.pad(tensor, widths)
+
+
+class Resident:
+    """A constant array, held once on every device that reads it.
+
+    As a plain constant it would be copied into every graph that is traced; as
+    a variable it could be read on its own device only.
+
+    Args:
+        array: NumPy array.
+
+    Example:
+
+    >>> tfcap._ops.Resident(np.arange(3.0)).tensor().shape
+    TensorShape([3])
+    """
+
+    def __init__(self, array: NDArray):
+        self.array = np.asarray(array)
+        self._tensors = {}
+
+    def tensor(self):
+        """The array on the device of the caller."""
+        if keras.backend.backend() != "tensorflow":
+            return ops.convert_to_tensor(self.array)
+        import tensorflow as tf
+
+        device = tf.zeros(()).device
+        if device not in self._tensors:
+            # Lifted out of any graph, so that all graphs share it.
+            with tf.init_scope(), tf.device(device or None):
+                self._tensors[device] = tf.constant(self.array)
+        return self._tensors[device]
 
 
 class NGramTable:

@@ -14,6 +14,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops.sequences import at_least_float32
+
 # By the `id` of a generator, what gives its seeds instead of its state.
 _REPLAYED = contextvars.ContextVar("tfcap_replayed_seeds", default=None)
 
@@ -151,8 +153,7 @@ def mean_over_replicas(values: Any, mask: Any = None):
     1.0
     """
     # Half precision can neither hold a long sum nor count far.
-    dtype = keras.backend.standardize_dtype(values.dtype)
-    values = ops.cast(values, keras.backend.result_type(dtype, "float32"))
+    values = at_least_float32(values)
     if mask is None:
         if num_replicas() == 1:
             return ops.mean(values)

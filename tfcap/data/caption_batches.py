@@ -7,16 +7,9 @@ from numpy.typing import NDArray
 
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import image_entries
-from tfcap.data.mapped_features import stored_positions
 from tfcap.data.step_pipeline import check_batch_size
 from tfcap.data.step_pipeline import indexed_dataset
 from tfcap.data.step_pipeline import row_pipeline
-from tfcap.data.window_reader import draw_windows
-from tfcap.data.window_reader import order_captions
-from tfcap.data.window_reader import order_images
-from tfcap.data.window_reader import spread_captions
-from tfcap.data.window_reader import window_reader
-from tfcap.data.window_reader import window_size
 
 _EPOCHS = ("images", "captions")
 
@@ -64,20 +57,13 @@ class CaptionBatches:
         retriever_features: Features of the same M images for a retriever that
             does not read `features`, such as their embeddings in a space of
             its own, `(M, 1, D)`. Defaults to `None`.
-        shuffle_window: Integer, how many images are shuffled together; blocks
-            of neighbors in the feature file come into one window, which is
-            read ahead in the order of the file, since a spinning disk could
-            not feed batches that are drawn from all of it. `None` for all
-            images. Defaults to `"auto"`: all, but as many as 256 MiB hold
-            where the features are read from a file of more than 2 GiB.
-            Distractors from the same features are those of the window, too.
 
     Example:
 
     >>> split = tfcap.data.CaptionSplit(
     ...     [7, 9], [["A cat."], ["A dog!", "a dog"]], ["", ""], ["", ""]
     ... )
-    >>> vocabulary = tfcap.data.build_caption_vocabulary(split, min_count=1)
+    >>> vocabulary = tfcap.data.build_vocabulary(split, min_count=1)
     >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 4)
     >>> batches = tfcap.data.CaptionBatches(captions, np.ones((2, 1, 3)), 2)
     >>> {name: array.shape for name, array in batches.batch(0).items()}
@@ -107,7 +93,6 @@ class CaptionBatches:
         neighbors: NDArray | None = None,
         kept_neighbors=None,
         retriever_features=None,
-        shuffle_window="auto",
     ):
         self.captions = captions
         self.features = features
@@ -121,13 +106,9 @@ class CaptionBatches:
         self.neighbors = neighbors
         self.kept_neighbors = kept_neighbors
         self.retriever_features = retriever_features
-        self.shuffle_window = shuffle_window
         self._check()
         # One order serves an epoch; steps may be made out of order.
         self._order = functools.lru_cache(maxsize=2)(self._draw_order)
-        self._reader = window_reader(
-            features, self._window, self._order, batch_size, self._rows_of
-        )
 
     @property
     def steps_per_epoch(self):
@@ -173,29 +154,20 @@ class CaptionBatches:
         """The training batch of a global step, as NumPy arrays."""
         epoch, index = divmod(int(step), self.steps_per_epoch)
         start = index * self.batch_size
-        order, _ = self._order(epoch)
-        drawn = order[start : start + self.batch_size]
+        drawn = self._order(epoch)[start : start + self.batch_size]
         rows = self._rows_of(drawn)
         if self.epoch == "captions":
             numbers = self._number_of[drawn][:, None]
         else:
             rng = np.random.default_rng([self.seed, 1, int(step)])
             numbers = self._draw_captions(rows, rng)
-        image = None
-        if self._reader is not None:
-            image = self._reader.batch(epoch, index)
-        inputs = self.inputs(rows, numbers, image)
+        inputs = self.inputs(rows, numbers)
         if self.distractors:
             rng = np.random.default_rng([self.seed, 2, int(step)])
-            inputs.update(self._draw_distractors(rng, epoch, index))
+            inputs.update(self._draw_distractors(rng))
         return inputs if self.neighbors is None else self._mined(inputs, rows)
 
-    def inputs(
-        self,
-        rows: NDArray,
-        numbers: NDArray | None = None,
-        image: NDArray | None = None,
-    ) -> dict:
+    def inputs(self, rows: NDArray, numbers: NDArray | None = None) -> dict:
         """The dict of inputs of some images, as NumPy arrays.
 
         Args:
@@ -203,8 +175,6 @@ class CaptionBatches:
             numbers: Integer array of shape `(B, S)`, which captions of each.
                 Defaults to the first, from the start again where there are
                 fewer than S.
-            image: Float array of shape `(B, P, D)`, features of the images,
-                where they have been read. Defaults to `None`.
 
         Returns:
             Dict of arrays, see `dataset()`.
@@ -213,7 +183,7 @@ class CaptionBatches:
             numbers = self._turns(self.captions.counts[rows])
         references = self.captions.references[rows]
         inputs = {
-            **image_entries("image", self.features, rows, image),
+            **image_entries("image", self.features, rows),
             "caption": np.take_along_axis(references, numbers[..., None], 1),
             "references": references,
         }
@@ -254,22 +224,14 @@ class CaptionBatches:
         return np.arange(len(self._image_of)) - first[self._image_of]
 
     def _draw_order(self, epoch):
-        """Order of an epoch, and the batches up to the end of each window."""
-        size, ends = self.batch_size, [self.steps_per_epoch]
+        """Order of an epoch."""
         if not self.shuffle:
-            return np.arange(self._size), ends
+            return np.arange(self._size)
         rng = np.random.default_rng([self.seed, 0, epoch])
-        if self._window is not None:
-            positions = stored_positions(self.features, len(self.captions))
-            windows = draw_windows(positions, self._window, rng)
-            if self.epoch == "images":
-                return order_images(windows, size)
-            order, ends = order_captions(windows, self._counts, size, rng)
-        elif self.epoch == "images":
-            return rng.permutation(self._size), ends
-        else:
-            order = spread_captions(self._counts, size, rng).reshape(-1)
-        return self._drawn_captions(rng)[order], ends
+        if self.epoch == "images":
+            return rng.permutation(self._size)
+        order = spread_captions(self._counts, self.batch_size, rng).reshape(-1)
+        return self._drawn_captions(rng)[order]
 
     def _drawn_captions(self, rng):
         """Numbers of the captions that an epoch has, image after image."""
@@ -295,16 +257,12 @@ class CaptionBatches:
         """0 to S - 1 for each image, from 0 again where it has fewer."""
         return np.arange(self.captions_per_image) % counts[:, None]
 
-    def _draw_distractors(self, rng, epoch, index):
-        features, key = self.distractor_features, "distractor_image"
-        if self._reader is not None and features is self.features:
-            # Images from all of the file would be a seek each.
-            drawn = self._reader.draw(epoch, index, self.distractors, rng)
-            if drawn is not None:
-                return image_entries(key, features, *drawn)
-        total = features.shape[0]
-        rows = rng.choice(total, self.distractors, replace=False, shuffle=False)
-        return image_entries(key, features, rows)
+    def _draw_distractors(self, rng):
+        features = self.distractor_features
+        rows = rng.choice(
+            features.shape[0], self.distractors, replace=False, shuffle=False
+        )
+        return image_entries("distractor_image", features, rows)
 
     def _mined(self, inputs, rows):
         """The same batch with the neighbours of its images."""
@@ -353,9 +311,6 @@ class CaptionBatches:
             )
         self._check_distractors()
         self._check_neighbors()
-        most = int(self._counts.max()) if by_caption else 1
-        window = self.shuffle_window if self.shuffle else None
-        self._window = window_size(window, self.features, self.batch_size, most)
 
     def _check_distractors(self):
         features, number = self.distractor_features, self.distractors
@@ -397,3 +352,63 @@ class CaptionBatches:
                 f"`kept_neighbors` must be indices in [0, {width}), one or "
                 f"more. Received: kept_neighbors={kept!r}."
             )
+
+
+def spread_captions(
+    counts: NDArray, batch_size: int, rng: np.random.Generator
+) -> NDArray:
+    """Puts captions into batches, none of which has an image twice.
+
+    A second caption of an image would be a negative of the first where a loss
+    takes the batch's other captions for wrong ones. In a plain shuffle of
+    Flickr8k each batch of 128 has about one such pair, and as it is nearly as
+    good as the truth, it is what a hardest negative finds.
+
+    Captions are dealt like cards, image after image in a random order, so
+    that those of an image, which follow one another, go to as many batches.
+    In each round of dealing every batch gets one caption; which batch gets
+    which is drawn anew, so that two images that meet once need not meet
+    again.
+
+    Args:
+        counts: Integer array of shape `(M,)`, captions of each image, each at
+            most the number of batches.
+
+    Returns:
+        Integer array of shape `(sum(counts) // B, B)`: each row a batch of
+        caption numbers. Captions are numbered image after image; those of
+        the images that come last in the dealing are left over, up to B - 1.
+
+    Example:
+
+    >>> from tfcap.data.caption_batches import spread_captions
+    >>> rng = np.random.default_rng(0)
+    >>> batches = spread_captions(np.array([2, 2, 2]), 3, rng)
+    >>> np.sort(batches // 2)  # the images
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
+    counts = np.asarray(counts)
+    batches = int(counts.sum()) // batch_size
+    number, image = _dealt(counts, rng)
+    order = np.empty((batches, batch_size), np.int64)
+    last, taken = -1, np.zeros(0, np.int64)
+    for place in range(batch_size):
+        part = slice(place * batches, (place + 1) * batches)
+        # The image that the last round broke off in keeps to other batches.
+        rest = np.count_nonzero(image[part] == last)
+        free = rng.permutation(np.setdiff1d(np.arange(batches), taken))
+        others = rng.permutation(np.concatenate([free[rest:], taken]))
+        dealt_to = np.concatenate([free[:rest], others])
+        order[dealt_to, place] = number[part]
+        last = image[part][-1]
+        taken = dealt_to[image[part] == last]
+    return order
+
+
+def _dealt(counts, rng):
+    """Captions and their images: images in a random order, captions too."""
+    image = np.repeat(np.arange(len(counts)), counts)
+    turn = rng.permutation(len(counts))[image]
+    number = np.lexsort((rng.random(len(image)), turn))
+    return number, image[number]

@@ -1,20 +1,17 @@
 """Images and what people say of them."""
 
 import dataclasses
+import functools
+import itertools
+import os
 from collections import Counter
 from collections.abc import Sequence
 
+from tfcap._io import malformed
 from tfcap.data.entry_problems import FIX
-from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import listed
-from tfcap.data.entry_problems import warn_of_fewer
 from tfcap.data.image_names import ImageNames
-
-#: How to do without captions that are empty, after another hint.
-SKIP = (
-    ", or pass `skip_empty=True` (--skip-empty) to leave them out and count "
-    "them."
-)
+from tfcap.text import caption_tokenize_batch
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,6 +50,22 @@ class CaptionSplit:
         """Dict of image id to its list of captions."""
         return dict(zip(self.image_ids, self.captions))
 
+    @functools.cached_property
+    def words(self):
+        """Words of all captions, a list of sentences for each image.
+
+        They are those of the file where it has them, and else what
+        `tfcap.text.caption_tokenize()` makes of a caption.
+        """
+        if self.tokens is not None:
+            return self.tokens
+        return [caption_tokenize_batch(texts) for texts in self.captions]
+
+    def word_counts(self) -> Counter:
+        """How often words are said in all captions."""
+        sentences = itertools.chain.from_iterable(self.words)
+        return Counter(itertools.chain.from_iterable(sentences))
+
     def select(self, image_ids) -> "CaptionSplit":
         """The images of a list, such as one side of a paper's own split.
 
@@ -78,7 +91,77 @@ class CaptionSplit:
         >>> split.select([9, "7.jpg"]).captions
         [['a dog'], ['a cat']]
         """
-        return take_rows(self, find_rows(self, image_ids, "image_ids"))
+        return self.take(find_rows(self, image_ids, "image_ids"))
+
+    def take(self, rows: Sequence[int]) -> "CaptionSplit":
+        """The images at some rows.
+
+        Args:
+            rows: Sequence of integers.
+
+        Returns:
+            A `CaptionSplit` in their order.
+
+        Example:
+
+        >>> texts = [["a dog"], ["a cat"]]
+        >>> split = tfcap.data.CaptionSplit([3, 5], texts, ["", ""], ["", ""])
+        >>> split.take([1]).image_ids
+        [5]
+        """
+        lists = {
+            field.name: [getattr(self, field.name)[row] for row in rows]
+            for field in dataclasses.fields(self)
+            if isinstance(getattr(self, field.name), list)
+        }
+        return dataclasses.replace(self, **lists)
+
+
+class ImageEntries:
+    """Images of a file, in its order, and the entries that caption them.
+
+    Args:
+        path: String or path of the file.
+        noun: String, what such an entry is called, as `"annotation"`.
+    """
+
+    def __init__(self, path: str | os.PathLike, noun: str):
+        self.path, self.noun, self.images = path, noun, {}
+
+    def add(self, where, image_id, name, split, again=False):
+        """Adds an image, which may be there, if `again`, and about as before.
+
+        Raises:
+            ValueError: If it may not.
+        """
+        known = self.images.get(image_id)
+        if known is None:
+            self.images[image_id] = (name, split, [])
+        elif not again or known[:2] != (name, split):
+            problem = (
+                f"the image {image_id!r:.60} is there already, {known[:2]}"
+            )
+            hint = "Keep one entry for each image, in one split."
+            raise malformed(self.path, where, problem, hint)
+
+    def say(self, image_id, place: int, entry, key: str):
+        """Adds an entry that has a caption of an image under a key."""
+        self.images[image_id][2].append((place, entry, key))
+
+    def to_split(self) -> CaptionSplit:
+        """All images, with their entries in the place of captions."""
+        if not self.images:
+            problem, hint = "there is no image with a caption", FIX
+            raise malformed(self.path, "", problem, hint)
+        names, splits, entries = map(list, zip(*self.images.values()))
+        for image_id, split in zip(self.images, splits if any(splits) else ()):
+            if not split:
+                where, hint = f"image {image_id!r:.60}", FIX
+                problem = "there is no split, as others have"
+                raise malformed(self.path, where, problem, hint)
+        return CaptionSplit(
+            [*self.images], entries, names, splits, source=str(self.path)
+        )
 
 
 def find_rows(
@@ -89,112 +172,21 @@ def find_rows(
     Raises:
         ValueError: See `CaptionSplit.select()`.
     """
-    image_ids = list(image_ids)
-    rows = [*map(row_finder(split), image_ids)]
-    uses = Counter(row[0] for row in rows if len(row) == 1)
-    wrong = {
-        "are of no image": [n for n, row in zip(image_ids, rows) if not row],
-        "are names of several images": [
-            n for n, row in zip(image_ids, rows) if len(row) > 1
-        ],
-        "are of an image that is there already": [
-            split.image_ids[row] for row, n in uses.items() if n > 1
-        ],
-    }
-    wrong_names = [
-        f"{len(names):,} of which {problem} ({listed(names)})"
-        for problem, names in wrong.items()
-        if names
-    ]
-    if wrong_names:
+    names = list(image_ids)
+    rows = [*map(row_finder(split), names)]
+    wrong = [name for name, found in zip(names, rows) if len(found) != 1]
+    uses = Counter(found[0] for found in rows if len(found) == 1)
+    again = [split.image_ids[row] for row, count in uses.items() if count > 1]
+    if wrong or again:
         raise ValueError(
             f"`{origin}` must name images of the split, each once. Received: "
-            f"{len(rows):,} names, {', '.join(wrong_names)}; source="
-            f"{split.source!r} of {len(split):,} images. Take the list that "
-            "belongs to this file, and all splits of the file, since a list "
-            "may cut across them."
+            f"{len(names):,} names, {len(wrong):,} of them of no image or of "
+            f"several ({listed(wrong)}), {len(again):,} images more than once "
+            f"({listed(again)}); source={split.source!r} of {len(split):,} "
+            "images. Take the list that belongs to this file, and all splits "
+            "of the file, since a list may cut across them."
         )
     return [row for (row,) in rows]
-
-
-def take_rows(split: CaptionSplit, rows: Sequence[int]) -> CaptionSplit:
-    """The images of a `CaptionSplit` at some rows.
-
-    Example:
-
-    >>> texts = [["a dog"], ["a cat"]]
-    >>> split = tfcap.data.CaptionSplit([3, 5], texts, ["", ""], ["", ""])
-    >>> tfcap.data.take_rows(split, [1]).image_ids
-    [5]
-    """
-    lists = {
-        field.name: [getattr(split, field.name)[row] for row in rows]
-        for field in dataclasses.fields(split)
-        if isinstance(getattr(split, field.name), list)
-    }
-    return dataclasses.replace(split, **lists)
-
-
-def is_caption(
-    text, key: str, where: str, problems: EntryProblems, skip_empty: bool
-) -> bool:
-    """Check that a caption is text; an empty one may be a problem or not."""
-    if not isinstance(text, str):
-        problems.add(f"`{key}` is no text", where, FIX)
-    elif not (skip_empty or text.strip()):
-        problems.add(f"`{key}` is empty", where, f"Remove such captions{SKIP}")
-    else:
-        return True
-    return False
-
-
-def keep_captions(
-    split: CaptionSplit, problems: EntryProblems, skip_empty: bool
-) -> CaptionSplit:
-    """A split in which every image has a caption, and none is empty.
-
-    Args:
-        split: `CaptionSplit` in which captions are empty where they are to be
-            left out.
-        skip_empty: Boolean, whether images without captions are left out
-            instead of refused. Those that have empty ones alone always are.
-
-    Raises:
-        ValueError: If images without captions are not to be left out, or if
-            nothing is left.
-    """
-    kept = [
-        [k for k, text in enumerate(texts) if text.strip()]
-        for texts in split.captions
-    ]
-    counts = [len(texts) for texts in split.captions]
-    warn_of_fewer(split.source, split.image_ids, counts, "captions", "images")
-    empty = [i for i, indices in enumerate(kept) if not indices]
-    refused = [i for i in empty if not (skip_empty or split.captions[i])]
-    if refused or len(empty) == len(kept):
-        for i in refused or empty:
-            hint = (
-                "Leave such images out, take the file that has their captions"
-                f"{SKIP}"
-            )
-            where = f"image {split.image_ids[i]!r}"
-            problems.add("there is no caption", where, hint)
-        problems.check()
-    chosen = {
-        name: [
-            [row[k] for k in indices]
-            for row, indices in zip(getattr(split, name), kept)
-        ]
-        for name in ("captions", "tokens")
-        if getattr(split, name) is not None
-    }
-    whole = dataclasses.replace(
-        split,
-        **chosen,
-        skipped_captions=sum(map(len, split.captions)) - sum(map(len, kept)),
-        skipped_images=tuple(split.image_ids[i] for i in empty),
-    )
-    return take_rows(whole, [i for i, indices in enumerate(kept) if indices])
 
 
 def row_finder(split: CaptionSplit):

@@ -6,6 +6,9 @@ import zlib
 
 import numpy as np
 
+from tfcap.data.mapped_features import MappedFeatures
+from tfcap.data.mapped_features import StandardizedFeatures
+
 #: Rows that stand for features which cannot be digested without a long read.
 _SAMPLE = 256
 
@@ -42,11 +45,9 @@ def data_digest(**parts):
 def feature_digest(features, total: int | None = None):
     """SHA-256 of image features, without a second read of a large file.
 
-    The digest is that of one CRC-32 a row. A feature file holds these, and
-    the rows are compared with them whenever they are read: nothing is read
-    for the digest. Rows of an array are in memory. Of anything else, a
-    function or a file of version 1, 256 rows that are spread evenly are read
-    and stand for all.
+    The digest is that of one CRC-32 a row. A feature file holds these: nothing
+    is read for the digest. Rows of an array are in memory. Of a function, 256
+    rows that are spread evenly are read and stand for all.
 
     Args:
         features: What `tfcap.data.CaptionBatches` takes as `features`.
@@ -63,13 +64,13 @@ def feature_digest(features, total: int | None = None):
     >>> digest(images) == digest(images + 1)
     False
     """
-    if hasattr(features, "mean") and hasattr(features, "features"):
+    if isinstance(features, StandardizedFeatures):
         return data_digest(
             of=feature_digest(features.features, total),
             mean=features.mean,
             deviation=features.deviation,
         )
-    if hasattr(features, "prepare") and hasattr(features, "features"):
+    if isinstance(features, MappedFeatures):
         return data_digest(
             of=feature_digest(features.features, total), about=features.about
         )

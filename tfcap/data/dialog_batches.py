@@ -7,17 +7,12 @@ from numpy.typing import NDArray
 
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import image_entries
-from tfcap.data.mapped_features import stored_positions
 from tfcap.data.neighbors import corrupt
 from tfcap.data.neighbors import draw_in_batch
 from tfcap.data.neighbors import draw_wrong_options
 from tfcap.data.step_pipeline import check_batch_size
 from tfcap.data.step_pipeline import indexed_dataset
 from tfcap.data.step_pipeline import row_pipeline
-from tfcap.data.window_reader import draw_windows
-from tfcap.data.window_reader import order_images
-from tfcap.data.window_reader import window_reader
-from tfcap.data.window_reader import window_size
 
 
 class DialogBatches:
@@ -50,8 +45,6 @@ class DialogBatches:
             appended, repeated, shuffled or cut. Not in the paper; makes it
             harder for a generator to fool the discriminator. Defaults to `0`.
         shuffle: Boolean. Defaults to `True`.
-        shuffle_window: As that of `tfcap.data.CaptionBatches`. Defaults to
-            `"auto"`.
 
     Reference:
 
@@ -70,7 +63,6 @@ class DialogBatches:
         in_batch_negatives: int = 0,
         corrupted_negatives: int = 0,
         shuffle: bool = True,
-        shuffle_window="auto",
     ):
         self.dialogs = dialogs
         self.features = features
@@ -80,13 +72,9 @@ class DialogBatches:
         self.in_batch_negatives = in_batch_negatives
         self.corrupted_negatives = corrupted_negatives
         self.shuffle = shuffle
-        self.shuffle_window = shuffle_window
         self._check()
         # One permutation serves an epoch; steps may be made out of order.
         self._order = functools.lru_cache(maxsize=2)(self._draw_order)
-        self._reader = window_reader(
-            features, self._window, self._order, batch_size
-        )
 
     @property
     def steps_per_epoch(self):
@@ -128,28 +116,22 @@ class DialogBatches:
         """The training batch of a global step, as NumPy arrays."""
         epoch, index = divmod(int(step), self.steps_per_epoch)
         start = index * self.batch_size
-        order, _ = self._order(epoch)
-        rows = order[start : start + self.batch_size]
-        image = None
-        if self._reader is not None:
-            image = self._reader.batch(epoch, index)
-        inputs = self.inputs(rows, image)
+        rows = self._order(epoch)[start : start + self.batch_size]
+        inputs = self.inputs(rows)
         if not self._candidates:
             return inputs
         rng = np.random.default_rng([self.seed, 1, int(step)])
         inputs["options"], labels = self.candidates(rows, rng)
         return inputs, labels
 
-    def inputs(self, rows: NDArray, image: NDArray | None = None):
+    def inputs(self, rows: NDArray) -> dict:
         """The dict of inputs of some dialogs, as NumPy arrays.
 
         Args:
             rows: Integer array of shape `(B,)`.
-            image: Float array of shape `(B, P, D)`, features of their images,
-                where they have been read. Defaults to `None`.
         """
         return {
-            **image_entries("image", self.features, rows, image),
+            **image_entries("image", self.features, rows),
             "question": self.dialogs.question(rows),
             "history": self.dialogs.history(rows),
             "answer": self.dialogs.answer(rows),
@@ -227,23 +209,16 @@ class DialogBatches:
         return words
 
     def _draw_order(self, epoch):
-        """Order of an epoch, and the batches up to the end of each window."""
-        total, ends = len(self.dialogs), [self.steps_per_epoch]
+        """Order of an epoch."""
         if not self.shuffle:
-            return np.arange(total), ends
+            return np.arange(len(self.dialogs))
         rng = np.random.default_rng([self.seed, 0, epoch])
-        if self._window is None:
-            return rng.permutation(total), ends
-        positions = stored_positions(self.features, total)
-        windows = draw_windows(positions, self._window, rng)
-        return order_images(windows, self.batch_size)
+        return rng.permutation(len(self.dialogs))
 
     def _check(self):
         size, total = self.batch_size, len(self.dialogs)
         check_batch_size(size, total, "dialogs")
         check_features(self.features, total, "dialogs")
-        window = self.shuffle_window if self.shuffle else None
-        self._window = window_size(window, self.features, size)
         width = self.dialogs.options.shape[-1]
         if not 0 <= self.negatives < max(width, 1):
             raise ValueError(

@@ -4,36 +4,31 @@ import dataclasses
 import functools
 import importlib
 import itertools
-import math
 import re
-from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap._io.file_limits import check_unpacked
-from tfcap._io.file_limits import raise_limit
 from tfcap.data.entry_problems import listed
 from tfcap.data.entry_problems import number_ids
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
-from tfcap.text import caption_tokenize_batch
 from tfcap.text.caption_rules import DROPPED
 from tfcap.text.caption_rules import RESTORED
 from tfcap.text.caption_rules import RULES
 from tfcap.text.caption_rules import TOKEN
 
 
-def build_caption_vocabulary(split, min_count: int = 5) -> Vocabulary:
-    """Vocabulary of the words that the captions of a split say.
+def build_vocabulary(split: Any, min_count: int = 5) -> Vocabulary:
+    """Vocabulary of the words that the captions or dialogs of a split say.
 
-    Words are those of the file where it has them, as Karpathy's do, and else
-    what `tfcap.text.caption_tokenize()` makes of a caption.
+    Of dialogs, captions count once each, questions and answers as often as
+    they occur; other options do not count. Pass the training split only.
 
     Args:
-        split: `CaptionSplit`, the training split.
+        split: `CaptionSplit` or `VisDialSplit`.
         min_count: Integer, least number of occurrences of a word that is
             kept. Defaults to `5`. Papers on COCO and Flickr30k keep words
             that occur more than 5 times, `min_count=6`; their 9,487 words of
@@ -47,12 +42,15 @@ def build_caption_vocabulary(split, min_count: int = 5) -> Vocabulary:
     >>> split = tfcap.data.CaptionSplit(
     ...     [7, 9], [["A cat."], ["A dog!", "a dog"]], ["", ""], ["", ""]
     ... )
-    >>> tfcap.data.build_caption_vocabulary(split, min_count=2).words
+    >>> tfcap.data.build_vocabulary(split, min_count=2).words
     ('a', 'dog')
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 4: words seen at least
+      5 times in training. The authors' code asks for more than 5.
     """
-    sentences = itertools.chain.from_iterable(_words(split))
-    counts = Counter(itertools.chain.from_iterable(sentences))
-    return Vocabulary.from_counts(counts, min_count)
+    return Vocabulary.from_counts(split.word_counts(), min_count)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -78,7 +76,7 @@ class EncodedCaptions:
     >>> split = tfcap.data.CaptionSplit(
     ...     [7, 9], [["A cat."], ["A dog!", "a dog"]], ["", ""], ["", ""]
     ... )
-    >>> vocabulary = tfcap.data.build_caption_vocabulary(split, min_count=1)
+    >>> vocabulary = tfcap.data.build_vocabulary(split, min_count=1)
     >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 4)
     >>> captions.references[1], captions.counts
     (array([[4, 5, 2, 0],
@@ -119,12 +117,17 @@ class EncodedCaptions:
             )
         vocabulary = as_vocabulary(vocabulary)
         # A tokenizer of pieces reads captions as they are written.
-        words = _words(split) if vocabulary.is_words else split.captions
-        _check_some(split, words)
+        words = split.words if vocabulary.is_words else split.captions
+        bare = [i for i, found in zip(split.image_ids, words) if not found]
+        if bare:
+            raise ValueError(
+                "`split` must hold a caption of every image. Received: "
+                f"{len(bare):,} of {len(split):,} images without "
+                f"({listed(bare)}). Leave these images out."
+            )
         sentences = list(itertools.chain.from_iterable(words))
         counts = np.fromiter(map(len, words), np.int64, len(words))
         shape = len(counts), int(counts.max(initial=0)), max_length
-        _check_padded(split, counts, shape)
         references = np.full(shape, vocabulary.pad, np.int32)
         present = np.arange(shape[1]) < counts[:, None]
         references[present] = vocabulary.encode_batch(
@@ -183,37 +186,6 @@ class EncodedCaptions:
         return DocumentFrequencies.from_references(
             self.references, self.vocabulary
         )
-
-
-def _words(split):
-    """Words of all captions, a list of sentences for each image."""
-    if split.tokens is not None:
-        return split.tokens
-    return [caption_tokenize_batch(texts) for texts in split.captions]
-
-
-def _check_some(split, words):
-    bare = [i for i, found in zip(split.image_ids, words) if not found]
-    if bare:
-        raise ValueError(
-            "`split` must hold a caption of every image. Received: "
-            f"{len(bare):,} of {len(split):,} images without "
-            f"({listed(bare)}). Leave these images out."
-        )
-
-
-def _check_padded(split, counts, shape):
-    """Refuses an image of so many captions that tables would not fit."""
-    try:
-        check_unpacked(4 * shape[2] * int(counts.sum()), 4 * math.prod(shape))
-    except ValueError as error:
-        row = int(np.argmax(counts))
-        raise ValueError(
-            "`split` must have images of about as many captions. Received: "
-            f"{counts[row]:,} captions of image {split.image_ids[row]!r}, for "
-            f"which all {len(split):,} images would be padded ({error}). Leave "
-            f"some of them out. {raise_limit('TFCAP_MAX_BYTES')}"
-        ) from error
 
 
 def tokenize_captions(texts: Any):

@@ -1,8 +1,6 @@
 """Dialogs as tables of word ids."""
 
 import dataclasses
-import itertools
-from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,38 +8,6 @@ from numpy.typing import NDArray
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
 from tfcap.text import word_tokenize
-
-
-def build_vocabulary(split, min_count: int = 5) -> Vocabulary:
-    """Vocabulary of the words that the dialogs of a split really say.
-
-    Captions count once each, questions and answers as often as they occur;
-    other options do not count. Pass the training split only.
-
-    Args:
-        split: `VisDialSplit`.
-        min_count: Integer, least number of occurrences of a word that is
-            kept. Defaults to `5`.
-
-    Returns:
-        A `tfcap.text.Vocabulary`.
-
-    Reference:
-
-    - Lu et al., Best of Both Worlds, NIPS 2017, section 4: words seen at least
-      5 times in training. The authors' code asks for more than 5.
-    """
-    captions, questions, answers = split.words
-    counts = Counter(itertools.chain.from_iterable(captions))
-    for texts, index in [
-        (questions, split.question_index),
-        (answers, split.answer_index),
-    ]:
-        uses = np.bincount(index[index >= 0], minlength=len(texts))
-        for i in np.flatnonzero(uses):
-            for word in texts[i]:
-                counts[word] += int(uses[i])
-    return Vocabulary.from_counts(counts, min_count)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

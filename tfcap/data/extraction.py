@@ -1,7 +1,6 @@
-"""Running a backbone over images, into the feature file."""
+"""Running a backbone over images or videos, into the feature file."""
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,21 +8,17 @@ from numpy.typing import NDArray
 
 from tfcap.data.backbones import named_backbone
 from tfcap.data.entry_problems import listed
-from tfcap.data.feature_writer import FeatureWriter
-from tfcap.data.image_file import UNREADABLE
-from tfcap.data.image_file import as_rgb
-from tfcap.data.image_file import open_image
-from tfcap.data.image_file import raise_if_disk
-from tfcap.data.image_file import save_skipped
-from tfcap.data.image_file import skipped_path
-from tfcap.data.image_file import upright
+from tfcap.data.features import FeatureWriter
+from tfcap.data.photographs import as_rgb
+from tfcap.data.photographs import open_image
+from tfcap.data.photographs import upright
 from tfcap.data.step_pipeline import check_batch_size
 
-#: How to do without images that cannot be read, after another hint.
-SKIP = (
-    "pass `skip_unreadable=True` (--skip-unreadable) to leave out and list "
-    "all such; what is done so far is kept"
-)
+#: What is said of a single image.
+_UNREADABLE = (FileNotFoundError, PermissionError, ValueError)
+#: Pixels of all frames of a video up to the last one that is taken: more would
+#: take hours to decode.
+_MOST_PIXELS = 4 << 30
 
 
 def extract_features(
@@ -33,11 +28,20 @@ def extract_features(
     batch_size: int = 32,
     progress: bool = True,
     skip_unreadable: bool = False,
+    frames: int | None = None,
+    differences: bool = False,
 ):
-    """Writes the features of images to a feature file, resumably.
+    """Writes the features of images or videos to a feature file, resumably.
 
     Called again with the same arguments after an interruption, it goes on
     with the images that are not done; a finished file is left as it is.
+
+    Of a video, each frame has a place where an image has a position: `P =
+    frames`, each the mean of its grid. So every speaker takes videos.
+    Show-and-tell averages the frames, as the published models of TGIF do; the
+    others attend to them. Neither knows which frame comes first. With
+    `differences`, what has changed since the frame before stands beside what
+    is there, and tells, see `frame_differences()`.
 
     Args:
         backbone: `Backbone`, or the name of one, such as
@@ -46,86 +50,103 @@ def extract_features(
         images: Iterable of pairs: image id, an integer or a string, and the
             path of an image file or an array of shape `(height, width, 3)`,
             or `(height, width)` in gray, with values 0 to 255. Images are
-            stretched to the backbone's input size.
-        path: String or path of the HDF5 file.
+            stretched to the backbone's input size. Of a video, the path of a
+            GIF or of another animation that Pillow reads, or an array of shape
+            `(F, height, width, 3)`.
+        path: String or path of the file `*.npy`.
         batch_size: Integer. Defaults to `32`.
         progress: Boolean, whether to show a progress bar.
         skip_unreadable: Boolean, whether images that are absent, damaged, or
-            larger than is read are left out instead of refused. They are
-            reported, and listed beside the file, see `load_skipped()`; called
-            again, they are tried again. Defaults to `False`.
+            larger than Pillow reads are left out instead of refused. They are
+            reported, now and whenever the features are read. Defaults to
+            `False`.
+        frames: Integer, frames that are taken of each video, as evenly as they
+            come; a video of fewer repeats some. Defaults to `None`: images.
+        differences: Boolean, whether to add the differences of frames, which
+            doubles D. Defaults to `False`.
 
     Raises:
         ValueError: If an image cannot be read, or if the file was begun with
             another backbone or other images; names the image or the file.
         OSError: If the disk fails, or if there can be no such file.
+
+    Example: TGIF's videos are `[(name, f"gifs/{name}.gif") for name in
+    split.image_ids]`; here, one that brightens, and one that does not.
+
+    >>> import os, tempfile
+    >>> colors = tfcap.data.Backbone("colors", "", (2, 2), "unit", lambda x: x)
+    >>> video = np.full((3, 2, 2, 3), 51.0) * np.arange(3)[:, None, None, None]
+    >>> path = os.path.join(tempfile.mkdtemp(), "videos.npy")
+    >>> tfcap.data.extract_features(
+    ...     colors,
+    ...     [("brighter", video), ("black", 0 * video)],
+    ...     path,
+    ...     progress=False,
+    ...     frames=3,
+    ... )
+    >>> tfcap.data.load_features(path, ["brighter"])[0, :, 0]
+    array([0. , 0.2, 0.4], dtype=float16)
     """
+    if frames is not None and frames < 1:
+        raise ValueError(
+            f"`frames` must be at least 1. Received: frames={frames}."
+        )
     check_batch_size(batch_size)
     if isinstance(backbone, str):
         backbone = named_backbone(backbone)
-    height, width, size = grid_shape(backbone)
     images = list(images)
+    blank = np.zeros((1, *backbone.input_size, 3), np.float32)
+    height, width, size = backbone(blank).shape[1:]
+    layer, grid = backbone.layer, (height, width)
+    if frames is not None:
+        layer, grid = f"{layer}, mean of each frame", (frames, 1)
+        size *= 1 + differences
+
+    def read(image):
+        if frames is None:
+            return read_image(image, backbone.input_size)
+        return read_frames(image, frames, backbone.input_size)
+
+    def encode(pixels):
+        if frames is None:
+            return backbone(pixels).reshape(len(pixels), -1, size)
+        flat = pixels.reshape(-1, *pixels.shape[2:])
+        means = (
+            backbone(flat).mean(axis=(1, 2)).reshape(len(pixels), frames, -1)
+        )
+        return frame_differences(means) if differences else means
+
     with FeatureWriter(
         path,
         [image_id for image_id, _ in images],
-        (height, width),
-        size,
+        (grid[0] * grid[1], size),
         backbone=backbone.name,
-        layer=backbone.layer,
+        layer=layer,
         input_size=backbone.input_size,
         preprocessing=backbone.preprocessing,
+        grid=grid,
     ) as writer:
-        write_features(
-            writer,
-            [image for _, image in images],
-            read=lambda image: read_image(image, backbone.input_size),
-            encode=lambda pixels: backbone(pixels).reshape(
-                len(pixels), height * width, size
-            ),
-            batch_size=batch_size,
-            unit_name="image" if progress else None,
-            skip_unreadable=skip_unreadable,
-        )
+        sources = [image for _, image in images]
+        skipped = {} if skip_unreadable else None
+        batches = _read_ahead(sources, writer, read, batch_size, skipped)
+        _write(writer, batches, encode, progress)
+        leave_out(writer, skipped)
 
 
-def grid_shape(backbone):
-    """Height, width and features of the grid that a `Backbone` gives."""
-    blank = np.zeros((1, *backbone.input_size, 3), np.float32)
-    return backbone(blank).shape[1:]
-
-
-def write_features(
-    writer: FeatureWriter,
-    sources: list,
-    read: Callable,
-    encode: Callable,
-    batch_size: int,
-    unit_name: str | None = None,
-    skip_unreadable: bool = False,
-):
-    """Writes the features of what is not done yet, a batch at a time.
-
-    Args:
-        read: Function of such a thing that returns an array of pixels; runs
-            in threads while the last batch is seen.
-        encode: Function of stacked pixels that returns features `(b, P, D)`.
-    """
+def _write(writer, batches, encode, progress):
+    """Writes the features of batches of rows and pixels."""
     import keras
 
-    todo = writer.remaining
-    bar = keras.utils.Progbar(
-        len(sources), verbose=int(unit_name is not None), unit_name=unit_name
-    )
-    bar.update(len(sources) - len(todo), finalize=not len(todo))
-    skipped = {} if skip_unreadable else None
-    for rows, pixels in _read_ahead(sources, todo, read, batch_size, skipped):
+    left, total = len(writer.remaining), len(writer.done)
+    bar = keras.utils.Progbar(total, verbose=int(progress), unit_name="image")
+    bar.update(total - left, finalize=not left)
+    for rows, pixels in batches:
         writer.write(rows, encode(pixels))
         bar.add(len(rows))
-    leave_out(writer, skipped)
 
 
 def leave_out(writer: FeatureWriter, skipped: dict | None):
-    """Lists images that could not be read, and says so.
+    """Gives the file its name, and says what was left out.
 
     Args:
         skipped: Dict of row to a string, the reason; or None.
@@ -133,35 +154,30 @@ def leave_out(writer: FeatureWriter, skipped: dict | None):
     Raises:
         ValueError: If all were left out.
     """
-    if skipped:
-        _tell_skipped(writer, skipped)
-    if not len(writer.remaining) or skipped:
-        ids = writer.image_ids.tolist()
-        skipped = {ids[row]: why for row, why in (skipped or {}).items()}
-        save_skipped(writer.path, skipped)
-
-
-def _tell_skipped(writer, skipped):
-    """Says what was left out; refuses to leave out everything."""
-    names = [writer.image_ids[row] for row in skipped]
-    if not writer.done.any():
+    if skipped and not writer.done.any():
         raise ValueError(
             "`images` must be readable. Received: none of "
             f"{len(skipped):,} that is, such as {[*skipped.values()][0]}. See "
             "that the paths are those of the images."
         )
-    print(
-        f"{len(names):,} of {len(writer.done):,} images could not be read and "
-        f"are left out: {listed(names)}. {skipped_path(writer.path)} says why."
-    )
+    writer.finish(skipped)
+    if skipped:
+        names = [writer.image_ids[row] for row in skipped]
+        print(
+            f"{len(names):,} of {len(writer.done):,} images could not be read "
+            f"and are left out: {listed(names)}."
+        )
+        for why in skipped.values():
+            print(f"    {why}")
 
 
-def _read_ahead(sources, todo, read, batch_size, skipped=None):
+def _read_ahead(sources, writer, read, batch_size, skipped):
     """Batches of row numbers and pixels, read while the last one is used.
 
     Where `skipped` is a dict, rows that cannot be read are put into it, with
     the reasons, instead.
     """
+    todo = writer.remaining
     with ThreadPoolExecutor() as pool:
 
         def begin(start):
@@ -175,7 +191,11 @@ def _read_ahead(sources, todo, read, batch_size, skipped=None):
             for row, future in futures:
                 try:
                     pixels[row] = future.result()
-                except (FileNotFoundError, ValueError) as error:
+                except (
+                    FileNotFoundError,
+                    PermissionError,
+                    ValueError,
+                ) as error:
                     if skipped is None:
                         raise
                     cause = error.__cause__ or error
@@ -206,31 +226,73 @@ def read_image(image, size: tuple[int, int]) -> NDArray:
     >>> tfcap.data.read_image(np.zeros((3, 4, 3), "uint8"), (2, 2)).shape
     (2, 2, 3)
     """
-    try:
-        if isinstance(image, str | os.PathLike):
-            with open_image(image) as opened:
-                return fit_picture(upright(opened), size)
-        return fit_picture(as_picture(image), size)
-    except FileNotFoundError:
-        raise
-    except UNREADABLE as error:
-        what = image if isinstance(image, str | os.PathLike) else type(image)
-        raise_if_disk(error, what)
-        raise ValueError(
-            "`images` must be readable image files or arrays (height, width, "
-            f"3). Received: {str(what)!r} ({str(error) or repr(error)}). "
-            f"Download the image again, or {SKIP}."
-        ) from error
+
+    def picture(opened):
+        return _fitted(upright(opened), size)
+
+    return _read(image, picture, lambda pixels: _of_array(pixels, size))
 
 
-def as_picture(pixels):
-    """A Pillow image of an array of values 0 to 255."""
+def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
+    """Reads some frames of a video, as `read_image()` reads an image.
+
+    Returns:
+        Float32 array of shape `(frames, height, width, 3)`.
+    """
+
+    def animation(opened):
+        chosen = even_frames(getattr(opened, "n_frames", 1), frames).tolist()
+        pixels = (chosen[-1] + 1) * opened.width * opened.height
+        if pixels > _MOST_PIXELS:
+            raise ValueError(
+                f"it has {chosen[-1] + 1:,} frames of {opened.width}x"
+                f"{opened.height} up to the last one to be taken, more than "
+                f"{_MOST_PIXELS:,} pixels"
+            )
+        pictures = {}
+        # Most frames hold but what changes: each is read on top of the last.
+        for number in sorted({*chosen}):
+            opened.seek(number)
+            pictures[number] = _fitted(opened, size)
+        return np.stack([pictures[number] for number in chosen])
+
+    def array(pixels):
+        chosen = even_frames(len(pixels), frames)
+        return np.stack([_of_array(pixels[row], size) for row in chosen])
+
+    return _read(video, animation, array)
+
+
+def _read(source, of_file, of_array):
+    """Reads a file or an array, and names the one that cannot be read."""
+    if not isinstance(source, str | os.PathLike):
+        try:
+            return of_array(source)
+        except (IndexError, TypeError, ValueError) as error:
+            problem, what = error, f"{type(source).__name__}"
+    else:
+        try:
+            with open_image(source) as opened:
+                return of_file(opened)
+        except ValueError as error:
+            problem, what = error, f"{str(source)!r}"
+    raise ValueError(
+        "`images` must be readable image files or arrays (height, width, 3). "
+        f"Received: {what} ({problem}). Get the image again, or pass "
+        "`skip_unreadable=True` (--skip-unreadable) to leave out and list all "
+        "such; what is done so far is kept."
+    ) from problem
+
+
+def _of_array(pixels, size):
+    """Pixels of an array of values 0 to 255, of a size."""
     from PIL import Image
 
-    return Image.fromarray(np.clip(np.asarray(pixels), 0, 255).astype(np.uint8))
+    values = np.clip(np.asarray(pixels), 0, 255).astype(np.uint8)
+    return _fitted(Image.fromarray(values), size)
 
 
-def fit_picture(picture, size):
+def _fitted(picture, size):
     """A Pillow image as RGB of a size, float32 `(height, width, 3)`."""
     from PIL import Image
 
@@ -239,3 +301,45 @@ def fit_picture(picture, size):
     if picture.size != (width, height):
         picture = picture.resize((width, height), Image.Resampling.BILINEAR)
     return np.asarray(picture, np.float32)
+
+
+def frame_differences(features: NDArray) -> NDArray:
+    """Adds to each frame what has changed since the one before.
+
+    ```
+    out[:, f] = concat(features[:, f], features[:, f] - features[:, f - 1])
+    ```
+
+    with zeros for the first frame. Over the frames, the second half has the
+    mean `(last - first) / F`: what a mean of frames alone cannot tell.
+
+    Args:
+        features: Float array of shape `(n, F, D)`.
+
+    Returns:
+        Float array of shape `(n, F, 2 * D)`.
+
+    Example:
+
+    >>> tfcap.data.frame_differences(np.array([[[1.0], [3.0], [2.0]]]))[0]
+    array([[ 1.,  0.],
+           [ 3.,  2.],
+           [ 2., -1.]])
+    """
+    change = np.diff(features, axis=1, prepend=features[:, :1])
+    return np.concatenate([features, change], axis=-1)
+
+
+def even_frames(total: int, frames: int) -> NDArray:
+    """Numbers of the frames to take: the middles of equal pieces of a video.
+
+    Returns:
+        Integer array of shape `(frames,)`, ascending.
+
+    Example:
+
+    >>> from tfcap.data.extraction import even_frames
+    >>> even_frames(40, 4), even_frames(2, 4)
+    (array([ 5, 15, 25, 35]), array([0, 0, 1, 1]))
+    """
+    return (2 * np.arange(frames) + 1) * total // (2 * frames)

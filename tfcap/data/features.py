@@ -1,63 +1,44 @@
-"""Reading the feature file, the one format for what backbones see.
+"""The feature file: a memory map of what a backbone sees, and its index.
 
-A feature file is HDF5 with n images, a grid of P positions and D features:
+A feature file is an array in NumPy's format, float16 `(n, P, D)`, of n images
+with P positions of D features, so that `np.load(path, mmap_mode="r")` reads
+it. Behind the array follows its index, an object in JSON with a checksum:
 
-- `features`: float16 `(n, P, D)`, contiguous, the rows of the grid one after
-  another
-- `image_ids`: int64 or UTF-8 strings `(n,)`, distinct
-- `counts`: int32 `(n,)`, positions of each image, where some have fewer than
-  P, and zeros for the rest; absent where all have P
-- `done`: Boolean `(n,)`, whether the image's features have been written
-- `checksums`: uint32 `(n,)`, CRC-32 of the bytes of each image's features
-- attributes: `tfcap_features`, the version of the format (2); `backbone`,
-  `layer` and `preprocessing`, strings; `input_size` and `grid`, heights and
-  widths
-- a user block with the checksum of all else, see `tfcap.data.hdf5_file`
-
-Version 1 has no checksums: it is read, with a warning.
-`FeatureWriter` writes the file.
+- `image_ids`: integers or strings, distinct; and the `shape` of the array
+- `crc32`: CRC-32 of the bytes of each image's features
+- `counts`: positions of each image, where some have fewer than P, and zeros
+  for the rest; null where all have P
+- `skipped`: pairs of an image's id and the reason why it has no features
+- `backbone`, `layer`, `preprocessing`, `input_size` and `grid`: what made them
 """
 
 import contextlib
+import hashlib
+import io
+import json
 import os
+import re
 import shlex
-import threading
 import warnings
 import zlib
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap._io import check_regular
-from tfcap._io import tried_again
-from tfcap._io.passing_errors import raise_passing
+from tfcap._io import rename
+from tfcap._io import sealed
+from tfcap._io import told_if_full
+from tfcap._io import unsealed
 from tfcap.data.entry_problems import listed
-from tfcap.data.hdf5_file import check_checksum
-from tfcap.data.hdf5_file import check_hdf5
-from tfcap.data.hdf5_file import dataset_offsets
-from tfcap.data.hdf5_file import read_rows
-from tfcap.data.image_file import load_skipped
-from tfcap.data.image_file import warn_of_skipped
+from tfcap.data.entry_problems import number_ids
 from tfcap.data.image_names import ImageNames
 
-VERSION = 2
-#: Datasets whose values are written after the file is laid out.
-CHANGING = ("features", "done", "checksums")
-#: Bytes that are in memory twice, at most, while features are read.
-_PART_BYTES = 2**26
-#: Attributes that say what the features are.
-ABOUT = ("backbone", "layer", "input_size", "preprocessing", "grid")
-#: Hint for features without information.
-DEAD = (
-    "Look at the weights, the layer and the preprocessing of the backbone, "
-    "which sees nothing of an image"
-)
-#: What h5py raises where a file is not as it should be.
-_DAMAGE = (KeyError, OSError, RuntimeError, TypeError, ValueError)
-_HINT = (
-    "If it was copied, copy it again; if another program wrote it, it may be "
-    "sound: `python -m tfcap.extract --from {path} -o NEW.h5` converts it, or "
-    "tells what is in it. Otherwise extract the features to another file."
+#: Images that are read at a time where all are.
+_BLOCK = 256
+#: What NumPy and the reading of an index raise at another file.
+_DAMAGE = (
+    *(AttributeError, EOFError, KeyError, OSError, RecursionError),
+    *(TypeError, ValueError),
 )
 
 
@@ -65,12 +46,14 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
     """Reads the features of some images.
 
     Args:
-        path: String or path of a feature file.
+        path: String or path of a feature file `*.npy`.
         image_ids: Integers or strings, a sequence of n, in the wanted order,
             with repetitions where wanted. Defaults to the images of the file,
-            with a warning if some were left out, see `load_skipped()`.
-        lazy: Boolean. If true, nothing is read now: the result is indexed
-            with an array of rows, and reads those. Defaults to `False`.
+            with a warning if some were left out when it was written.
+        lazy: Boolean. If true, the file is mapped into memory, and rows are
+            read when the result is indexed with an array of them. Its
+            `image_ids` are those of its rows, and `skipped` is a dict of the
+            images that were left out, with the reasons. Defaults to `False`.
 
     Returns:
         Float16 array of shape `(n, P, D)`, or what reads like one. Where
@@ -79,10 +62,10 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
         knows, and batches have an `image_mask`.
 
     Raises:
-        ValueError: If the file is damaged, of another format or unfinished,
-            or if an image is not in it; names the file, and what to do.
+        ValueError: If the file is damaged or of another format, or if an
+            image is not in it; names the file, and what to do.
     """
-    reader = _Features(path, image_ids)
+    reader = FeatureReader(path, image_ids)
     if lazy:
         return reader
     if reader.counts is not None:
@@ -95,275 +78,406 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
     return reader[np.arange(len(reader))]
 
 
-class _Features:
-    """Reads rows when indexed; pickles by its path."""
+def save_features(
+    path: str | os.PathLike, image_ids, features, counts=None, **about
+):
+    """Writes features to a feature file, in the place of what is there.
 
-    def __init__(self, path, image_ids=None):
+    Args:
+        path: String or path of a file `*.npy`.
+        image_ids: Integers or strings, a sequence of n, distinct.
+        features: Array of shape `(n, P, D)` or `(n, D)`, or what reads like
+            one; kept in half precision.
+        counts: Integers, a sequence of n, positions of each image, the first
+            of P, where some have fewer. Defaults to `None`, all have P.
+        **about: What JSON can hold, such as the name of the `backbone`.
+
+    Raises:
+        ValueError: If the ids are not distinct, if a number is not finite in
+            half precision, or if the features of all images are the same.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "features.npy")
+    >>> tfcap.data.save_features(path, [7, 9], np.eye(2, 4))
+    >>> tfcap.data.load_features(path, [9]).tolist()
+    [[[0.0, 1.0, 0.0, 0.0]]]
+    """
+    *positions, size = features.shape[1:]
+    shape = (*(positions or [1]), size)
+    made = path, image_ids, shape, counts, False
+    with FeatureWriter(*made, **about) as writer:
+        left = writer.remaining
+        for rows in np.split(left, range(_BLOCK, len(left), _BLOCK)):
+            writer.write(rows, features[rows].reshape(-1, *shape))
+        writer.finish()
+
+
+class FeatureReader:
+    """Reads rows of a feature file when it is indexed with an array of them.
+
+    Args:
+        path: String or path.
+        image_ids: See `load_features()`.
+
+    Attributes:
+        shape: Tuple, `(n, P, D)`.
+        image_ids: List of the n images.
+        counts: Integer array `(n,)`, positions of each; None where all have P.
+        checksums: Uint32 array `(n,)`, CRC-32 of each image's features.
+        skipped: Dict of reasons by id of the images without features.
+    """
+
+    def __init__(self, path: str | os.PathLike, image_ids=None):
         self.path = str(path)
-        self.file, self.about = open_features(path)
-        done = self.about["done"]
-        skipped = _skipped(self.path, self.about)
-        sums = self.about["checksums"]
-        if all_same(None if sums is None else sums[done]):
-            raise ValueError(
-                "`path` must name a file of features that differ between "
-                f"images. Received: path={self.path!r}, where those of all "
-                f"{len(done):,} images are the same. {DEAD}, and extract the "
-                "features again."
-            )
-        known = self.about["image_ids"]
-        self.rows = np.flatnonzero(done)
+        self._values, index = read_feature_file(path)
+        self.skipped = dict(map(tuple, index["skipped"]))
+        known = index["image_ids"]
         if image_ids is None:
-            warn_of_skipped(path, len(skipped), len(done))
+            rows = [r for r, i in enumerate(known) if i not in self.skipped]
+            if self.skipped:
+                warnings.warn(
+                    f"{path} lacks {len(self.skipped):,} of {len(known):,} "
+                    "images, which could not be read when features were "
+                    f"extracted: {listed([*self.skipped])}.",
+                    stacklevel=3,
+                )
         else:
-            self.rows = self._find(known, image_ids, skipped)
-        data = self.file["features"]
-        self.shape = (len(self.rows), *data.shape[1:])
-        self.dtype = data.dtype
-        self._lock = threading.Lock()
+            rows = self._find(known, np.asarray(image_ids, object).tolist())
+        self._rows = np.array(rows, np.int64)
+        self._crc32 = np.array(index["crc32"], np.uint32)
         # Each image is checked when it is first read.
         self._checked = np.zeros(len(known), bool)
+        counts = index["counts"]
+        self.counts = None if counts is None else np.array(counts)[self._rows]
+        self.checksums = self._crc32[self._rows]
+        self.image_ids = [known[row] for row in rows]
+        self.shape = (len(rows), *self._values.shape[1:])
+        self.dtype = self._values.dtype
 
-    def _find(self, known, image_ids, skipped):
-        kept = ["" if x in skipped else x for x in known.tolist()]
-        image_ids = np.asarray(image_ids, object).tolist()
-        found = map(ImageNames(kept).find, image_ids)
-        rows = [row[0] if len(row) == 1 else -1 for row in found]
-        rows = np.array(rows, np.int64)
-        missing = [image for image, row in zip(image_ids, rows) if row < 0]
+    def __len__(self):
+        return len(self._rows)
+
+    def __getitem__(self, index):
+        rows = self._rows[index]
+        values = np.asarray(self._values[rows])
+        new = np.flatnonzero(~self._checked[rows.ravel()])
+        if len(new):
+            flat, rows = values.reshape(-1, *self.shape[1:]), rows.ravel()
+            damaged = rows[new][_crc32(flat[new]) != self._crc32[rows[new]]]
+            if len(damaged):
+                raise ValueError(
+                    "`path` must name a feature file that is as it was "
+                    f"written. Received: path={self.path!r}, where the "
+                    f"features of rows {listed(damaged.tolist())} are damaged. "
+                    "Copy it again, or extract the features to another file."
+                )
+            self._checked[rows] = True
+        return values
+
+    def __reduce__(self):
+        return FeatureReader, (self.path, self.image_ids)
+
+    def _find(self, known, image_ids):
+        """Rows of images that are asked for by their ids."""
+        names = ["" if i in self.skipped else i for i in known]
+        found = [*map(ImageNames(names).find, image_ids)]
+        missing = [i for i, rows in zip(image_ids, found) if len(rows) != 1]
         if missing:
-            first = listed(list(dict.fromkeys(missing)))
+            reasons = [self.skipped[i] for i in missing if i in self.skipped]
+            if isinstance(known[0], str) > isinstance(missing[0], str):
+                hint = f"It knows images by text, as {known[0]!s:.80}: extract "
+                hint += "with `--captions`, whose ids it takes."
+            elif reasons:
+                hint = f"{len(reasons)} of them could not be read: "
+                hint += f"{reasons[0]:.300}. Mend and extract them, or leave "
+                hint += "out what is `skipped`."
+            else:
+                hint = "Extract features of these, too, or leave them out."
             raise ValueError(
                 "`image_ids` must be in the feature file. Received: "
                 f"path={self.path!r}, which lacks {len(missing)} of "
-                f"{len(image_ids)} images ({first}). "
-                f"{_hint(missing, skipped, known)}"
+                f"{len(image_ids)} images ({listed([*dict.fromkeys(missing)])})"
+                f". {hint}"
             )
-        return rows
-
-    def __len__(self):
-        return len(self.rows)
-
-    @property
-    def checksums(self):
-        """CRC-32 of each image's features `(n,)`; None in version 1."""
-        known = self.about["checksums"]
-        return None if known is None else known[self.rows]
-
-    @property
-    def counts(self):
-        """Positions of each image `(n,)`; None where all have P."""
-        known = self.about["counts"]
-        return None if known is None else known[self.rows]
-
-    @property
-    def stored_rows(self):
-        """Integer array `(n,)`, where in the file each row lies."""
-        return self.rows
-
-    @property
-    def stored_total(self):
-        """Integer, how many images the file has."""
-        return len(self.about["image_ids"])
-
-    def __getitem__(self, index):
-        rows, inverse = np.unique(self.rows[index], return_inverse=True)
-        shape = (*inverse.shape, *self.shape[1:])
-        if np.array_equal(inverse.ravel(), np.arange(len(rows))):
-            return self._rows_of(rows).reshape(shape)
-        out = np.empty((inverse.size, *self.shape[1:]), self.dtype)
-        order = np.argsort(inverse, axis=None, kind="stable")
-        positions = inverse.ravel()[order]
-        # A part at a time: in another order than that of the file, all of it
-        # would be in memory twice.
-        size = max(1, _PART_BYTES // max(1, out[:1].nbytes))
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size]
-            values = self._rows_of(part)
-            span = slice(
-                *np.searchsorted(positions, (start, start + len(part)))
-            )
-            out[order[span]] = values[positions[span] - start]
-        return out.reshape(shape)
-
-    def _rows_of(self, rows):
-        """Features of some rows of the file, once they are as written."""
-        # Threads that make batches share the file.
-        with self._lock:
-            values = tried_again(self.path, lambda: self._read(rows))
-            self._check(rows, values)
-        return values
-
-    def _read(self, rows):
-        if self.file is None:
-            file, about = _opened(self.path)
-            for name in ("image_ids", "checksums"):
-                if not np.array_equal(about[name], self.about[name]):
-                    file.close()
-                    raise ValueError(
-                        "`path` must name one feature file as long as it is "
-                        f"read. Received: path={self.path!r}, which another "
-                        "file has taken the place of. Start again."
-                    )
-            self.file = file
-            self._checked[:] = False
-        try:
-            return read_rows(self.file, rows)
-        except OSError:
-            # What a server forgot, it knows under a new handle alone.
-            with contextlib.suppress(*_DAMAGE):
-                self.file.close()
-            self.file = None
-            raise
-
-    def _check(self, rows, values):
-        if self.about["checksums"] is None or self._checked[rows].all():
-            return
-        damaged = rows[checksums(values) != self.about["checksums"][rows]]
-        if len(damaged):
-            names = self.about["image_ids"][damaged].tolist()
-            raise ValueError(
-                "`path` must name a feature file that is as it was written. "
-                f"Received: path={self.path!r}, where the features of "
-                f"{len(names)} images are damaged ({listed(names)}). Run the "
-                "same extraction again, which repeats these; if the file "
-                "was copied, copy it again."
-            )
-        self._checked[rows] = True
-
-    def __reduce__(self):
-        return _Features, (self.path, self.about["image_ids"][self.rows])
+        return [row for (row,) in found]
 
 
-def open_features(path: str | os.PathLike):
-    """Opens a feature file and checks that it is one, and whole.
+def read_feature_file(path: str | os.PathLike) -> tuple:
+    """Maps a feature file into memory, and reads its index.
 
     Returns:
-        The `h5py.File`, and a dict of its `image_ids`, `done` and
-        `checksums`, arrays, of what is in `ABOUT`, and of the `offsets` of
-        what its writer may change. The last, and the checksums, are None in a
-        file of version 1.
+        Memory map of shape `(n, P, D)`, and a dict.
+
+    Raises:
+        ValueError: If it is another file, or damaged.
     """
-    file, about = tried_again(path, lambda: _opened(path))
-    if about["offsets"] is None:
-        warnings.warn(
-            f"{path} is of version 1, without checksums: damage in it does not "
-            "show. Extract the features again to have them.",
-            stacklevel=3,
-        )
-    return file, about
-
-
-def _opened(path):
-    """A feature file, and what is in it but its features."""
-    import h5py
-
-    file = None
     try:
-        check_regular(path)
-        offsets = check_checksum(path)
-        file = h5py.File(path)
-        check_hdf5(file, os.path.getsize(path))
-        version = file.attrs.get("tfcap_features")
-        if version is None:
-            raise ValueError("it is HDF5 of another program")
-        if version != (1 if offsets is None else VERSION):
-            raise ValueError(f"its `tfcap_features` is {version}")
-        return file, _about(file, offsets)
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise ValueError("it is a folder or a pipe")
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+        with open(path, "rb") as file:
+            file.seek(values.offset + values.nbytes)
+            content = json.loads(file.read())
+        index = unsealed(content)
+        if index == content:
+            raise ValueError("its index has no checksum")
+        if index["shape"] != [*values.shape] or values.dtype != "<f2":
+            raise ValueError("its index is that of another array")
     except FileNotFoundError:
         raise
     except _DAMAGE as error:
-        if file is not None:
-            with contextlib.suppress(*_DAMAGE):
-                file.close()
-        raise_passing(error, path)
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={str(path)!r}, which is not in tfcap's format, or not "
-            f"whole ({error}). "
-            f"{_HINT.format(path=shlex.quote(str(path)))}"
+            f"path={str(path)!r}, which is of another kind, or damaged "
+            f"({error}). If it was copied, copy it again; features that "
+            "another program wrote are converted by `python -m tfcap.extract "
+            f"--from {shlex.quote(str(path))} -o NEW.npy`."
         ) from error
+    return values, index
 
 
-def all_same(sums: NDArray | None) -> bool:
-    """Check whether features of several images are all the same.
+class FeatureWriter:
+    """Writes image features to a feature file, going on where it stopped.
 
-    Args:
-        sums: Uint32 array of shape `(b,)`, their `checksums()`; or None.
-    """
-    return sums is not None and len(sums) > 1 and bool((sums == sums[0]).all())
-
-
-def checksums(features: NDArray) -> NDArray:
-    """CRC-32 of the features of each image, as the file holds them.
+    Features are written to `PATH.part`, and which rows are done, with their
+    checksums, to `PATH.progress`. A process that is killed leaves both, and
+    another goes on with the rows that are not there as they were written. The
+    file gets its name when it is whole. What was begun with another backbone
+    or other images is refused, not overwritten.
 
     Args:
-        features: Float16 array of shape `(b, P, D)`.
+        path: String or path of the file `*.npy`.
+        image_ids: Integers or strings, a sequence of n, distinct.
+        shape: Pair of integers, P and D.
+        counts: See `save_features()`.
+        resume: Boolean, whether to go on with what is there; if false, it is
+            replaced. Defaults to `True`.
+        **about: See `save_features()`.
 
-    Returns:
-        Uint32 array of shape `(b,)`.
+    Attributes:
+        done: Boolean array of shape `(n,)`, the rows that are written.
     """
-    values = np.ascontiguousarray(features, "<f2")
-    return np.array([zlib.crc32(row) for row in values], np.uint32)
 
-
-def _about(file, offsets):
-    """All of a file but its features."""
-    ids = file["image_ids"]
-    count = len(ids)
-    if any(file[name].shape[:1] != (count,) for name in _rows(offsets)):
-        raise ValueError(f"it is not laid out for {count:,} images")
-    # A file of version 1 has no checksums.
-    if offsets is not None and offsets != dataset_offsets(file, CHANGING):
-        raise ValueError("its checksum covers other offsets")
-    about = {name: file.attrs[name] for name in ABOUT}
-    about["image_ids"] = ids.asstr()[:] if ids.dtype.kind == "O" else ids[:]
-    about["done"] = file["done"][:]
-    counts = file["counts"][:] if "counts" in file else None
-    most = file["features"].shape[1]
-    if counts is not None and not (
-        counts.shape == (count,) and ((counts > 0) & (counts <= most)).all()
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        image_ids,
+        shape,
+        counts=None,
+        resume: bool = True,
+        **about,
     ):
-        raise ValueError("its `counts` are not those of its positions")
-    about["counts"] = counts
-    about["offsets"] = offsets
-    about["checksums"] = None if offsets is None else file["checksums"][:]
-    return about
+        self.path = os.path.realpath(path)
+        if not self.path.endswith(".npy"):
+            raise ValueError(
+                "`path` must end in .npy, as a feature file is an array in "
+                f"NumPy's format. Received: path={str(path)!r}."
+            )
+        self.image_ids = _check_ids(image_ids)
+        self.shape = (len(self.image_ids), *map(int, shape))
+        counts = None if counts is None else np.asarray(counts).tolist()
+        if counts and {*counts} == {self.shape[1]}:
+            counts = None
+        about = {"backbone": "precomputed", **about, "counts": counts}
+        self._index = {
+            "image_ids": self.image_ids,
+            "shape": [*self.shape],
+            **about,
+        }
+        self._crc32 = np.zeros(self.shape[0], np.uint32)
+        self._file = self._progress = None
+        if not resume:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{self.path}.progress")
+        if resume and os.path.exists(self.path):
+            self._check_same(read_feature_file(self.path)[1])
+            self.done = np.ones(self.shape[0], bool)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{self.path}.progress")
+        else:
+            self.done = np.zeros(self.shape[0], bool)
+            self._begin()
+
+    @property
+    def remaining(self) -> NDArray:
+        """Row numbers that are still to be written."""
+        return np.flatnonzero(~self.done)
+
+    def write(self, rows: NDArray, features: NDArray):
+        """Writes features and marks their rows as done.
+
+        Args:
+            rows: Integer array of shape `(b,)`.
+            features: Float array of shape `(b, P, D)`.
+
+        Raises:
+            ValueError: If the shape is another, or if a value is not finite
+                in half precision.
+            OSError: If the disk is full.
+        """
+        features = np.asarray(features)
+        if features.shape != (len(rows), *self.shape[1:]):
+            raise ValueError(
+                f"`features` must have shape {(len(rows), *self.shape[1:])}. "
+                f"Received: features.shape={features.shape}."
+            )
+        with np.errstate(over="ignore"):
+            features = features.astype("<f2")
+        finite = np.isfinite(features).all(axis=(1, 2))
+        if not finite.all():
+            image = self.image_ids[rows[int(np.argmin(finite))]]
+            raise ValueError(
+                "`features` must be finite in half precision. Received: "
+                f"infinite or undefined ones of image {image}. Scale them, or "
+                "look at the image and the preprocessing."
+            )
+        self._crc32[rows] = _crc32(features)
+        kept = f"{self.done.sum():,} of {len(self.done):,} images are kept"
+        with told_if_full(self.path, kept):
+            for row, values in zip(rows, features):
+                self._seek(row)
+                self._file.write(values.tobytes())
+            self._file.flush()
+            lines = [f"{row} {self._crc32[row]}\n" for row in rows]
+            self._progress.write("".join(lines))
+            self._progress.flush()
+        self.done[rows] = True
+
+    def finish(self, skipped: dict | None = None):
+        """Gives the file its name, if it has not got it.
+
+        Args:
+            skipped: Dict of reasons by row of the images that have no
+                features. All others are done. Defaults to `None`, none.
+        """
+        if self._file is None:
+            return
+        known = self._crc32[self.done]
+        if not len(known) or len(known) > 1 and (known == known[0]).all():
+            raise ValueError(
+                "`features` must differ between images. Received: the same "
+                f"ones of all {len(known):,} images. Look at the weights, the "
+                "layer and the preprocessing of the backbone, and remove "
+                f"{self.path}.progress."
+            )
+        pairs = [(self.image_ids[r], y) for r, y in (skipped or {}).items()]
+        crc32 = self._crc32.tolist()
+        index = sealed({**self._index, "crc32": crc32, "skipped": pairs})
+        with told_if_full(self.path, "What is done is kept"):
+            self._seek(len(self.done))
+            self._file.write(json.dumps(index).encode())
+            self._file.truncate()
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self.close()
+            rename(f"{self.path}.part", self.path)
+        os.unlink(f"{self.path}.progress")
+
+    def close(self):
+        """Closes the file; what is done is kept."""
+        if self._file is not None:
+            self._file.close()
+            self._progress.close()
+            self._file = self._progress = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _begin(self):
+        """Opens what was begun, or begins."""
+        head = {"descr": "<f2", "fortran_order": False, "shape": self.shape}
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(header, head)
+        self._offset = header.tell()
+        self._bytes = 2 * self.shape[1] * self.shape[2]
+        size = self._offset + self.shape[0] * self._bytes
+        known = hashlib.sha256(json.dumps(self._index).encode()).hexdigest()
+        part, progress = f"{self.path}.part", f"{self.path}.progress"
+        first, lines = "", []
+        if os.path.exists(progress) and os.path.exists(part):
+            with open(progress, encoding="ascii", errors="replace") as file:
+                first, *lines = file.read().split("\n")
+        if first not in ("", known):
+            raise ValueError(
+                "`path` must be one that was begun with the same backbone and "
+                f"images. Received: path={self.path!r}, begun with others. "
+                f"Write to another file, or remove {progress}."
+            )
+        with told_if_full(self.path, "What is done is kept"):
+            self._file = open(part, "r+b" if first else "w+b")
+            self._file.write(header.getbuffer())
+            self._file.flush()
+            try:
+                if hasattr(os, "posix_fallocate"):
+                    # A disk that is too small is found now, not after hours.
+                    os.posix_fallocate(self._file.fileno(), 0, size)
+            except OSError:
+                self._file.close()
+                if not first:
+                    os.unlink(part)
+                raise
+        self._resume(lines)
+        mode = "a" if first else "w"
+        self._progress = open(progress, mode, encoding="ascii")
+        # A line that broke off ends here.
+        self._progress.write("\n" if first else f"{known}\n")
+        self._progress.flush()
+        os.fsync(self._progress.fileno())
+
+    def _resume(self, lines):
+        """Marks rows that are there as they were written."""
+        for line in filter(re.compile(r"\d{1,9} \d{1,10}").fullmatch, lines):
+            row, crc32 = map(int, line.split())
+            if row < len(self.done):
+                self._seek(row)
+                content = self._file.read(self._bytes)
+                self.done[row] = zlib.crc32(content) == crc32
+                self._crc32[row] = crc32
+
+    def _seek(self, row):
+        self._file.seek(self._offset + int(row) * self._bytes)
+
+    def _check_same(self, known):
+        """Refuses to go on with a whole file of something else."""
+        wanted = json.loads(json.dumps(self._index))
+        for name in wanted:
+            if known.get(name) != wanted[name]:
+                raise ValueError(
+                    f"`{name}` must be that of the file that is there. "
+                    f"Received: {name}={wanted[name]!r:.200} for "
+                    f"path={self.path!r}, which has {known.get(name)!r:.200}. "
+                    "Write to another file."
+                )
 
 
-def _rows(offsets):
-    """Datasets with a row for each image; version 1 has no checksums."""
-    return CHANGING if offsets is not None else ("features", "done")
-
-
-def _skipped(path, about):
-    """Images of a finished file that were left out; refuses any other."""
-    done = about["done"]
-    left = about["image_ids"][~done].tolist()
-    skipped = load_skipped(path) if left else {}
-    if not set(left) <= set(skipped) or not done.any() and len(done):
+def _check_ids(image_ids):
+    """Ids as JSON keeps them: integers, or text."""
+    ids = np.asarray(image_ids, object).tolist()
+    texts = [image_id for image_id in ids if isinstance(image_id, str)]
+    strange = [text for text in texts if re.search(r"[\ud800-\udfff]", text)]
+    if strange:
         raise ValueError(
-            "`path` must name a finished feature file. Received: "
-            f"path={path!r}, where {int(done.sum())} of {len(done)} "
-            "images are done. Run the same extraction again: it goes on "
-            "where it stopped."
+            "`image_ids` must be text that UTF-8 can write. Received: "
+            f"{len(strange):,} that it cannot, such as {strange[0]!r:.200}. "
+            "Rename such files, as `convmv -f latin1 -t utf8` does."
         )
-    return {image: skipped[image] for image in left}
+    if not texts:
+        ids = number_ids(ids).tolist()
+    if not ids or len(texts) not in (0, len(ids)) or len({*ids}) < len(ids):
+        raise ValueError(
+            "`image_ids` must be distinct, and all integers or all strings. "
+            f"Received: {len(ids)} ids, {len({*ids})} of them distinct, "
+            f"{len(texts)} of them strings."
+        )
+    return ids
 
 
-def _hint(missing, skipped, known):
-    """The sentence that says what to do about images without features."""
-    text = {isinstance(image, str) for image in known}
-    if text and text.isdisjoint(isinstance(image, str) for image in missing):
-        return (
-            f"It knows images by {'text' if True in text else 'numbers'}, as "
-            f"{known[0]!s:.80}: extract with `--captions`, whose ids it takes."
-        )
-    left = [image for image in missing if image in skipped]
-    if not left:
-        return "Extract features of these images, too, or leave them out."
-    return (
-        f"{len(left)} of them could not be read when features were extracted: "
-        f"{skipped[left[0]]:.300}. Leave out what `tfcap.data.load_skipped()` "
-        "names, or mend the images and extract again."
-    )
+def _crc32(features):
+    """CRC-32 of the features of each image, as the file holds them."""
+    values = np.ascontiguousarray(features)
+    return np.array([zlib.crc32(row) for row in values], np.uint32)

@@ -1,80 +1,314 @@
-"""Features in the files of other projects, found without reading them.
+"""Features that another project wrote, converted into a feature file.
 
-Layouts are told by what is in a file, not by its name. Pickles are never
-loaded: reading one runs its code.
+NumPy, h5py and base64 read them; what is here tells which array has the
+features, and which images they are of, by what is in a file, not by its name.
 """
 
+import base64
+import contextlib
+import functools
+import json
+import math
 import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections import Counter
 
 import numpy as np
 
-from tfcap._io import check_regular
 from tfcap._io import read_json
-from tfcap._io.passing_errors import raise_passing
+from tfcap.data.caption_split import CaptionSplit
+from tfcap.data.caption_split import row_finder
+from tfcap.data.entry_problems import is_image_id
 from tfcap.data.entry_problems import listed
-from tfcap.data.foreign_arrays import PICKLED
-from tfcap.data.foreign_arrays import ForeignFeatures
-from tfcap.data.foreign_arrays import key_and_part
-from tfcap.data.foreign_arrays import keys_of
-from tfcap.data.foreign_arrays import of_hdf5
-from tfcap.data.foreign_arrays import of_npy
-from tfcap.data.foreign_arrays import of_npz
-from tfcap.data.foreign_arrays import unknown_layout
-from tfcap.data.foreign_table import of_tsv
+from tfcap.data.extraction import leave_out
+from tfcap.data.features import FeatureWriter
+from tfcap.data.hdf5_file import check_hdf5
+from tfcap.data.image_names import image_key
+from tfcap.data.image_names import whole_number
 from tfcap.data.photographs import names_below
 from tfcap.data.split_lists import read_image_ids
+from tfcap.text.progress_bar import ProgressBar
 
+#: Names of arrays of features, the first that is there being taken.
+_USUAL = (
+    *("features", "image_features", "img_features", "feature"),
+    *("feat", "feats", "att_feats", "x"),
+)
+#: Names of what lies beside features.
+_BESIDE = re.compile(
+    r"box|bb|spatial|prob|conf|mask|size|pos|score|cls|attr|width|height"
+)
+#: An image, then what of it an array holds: `9_features`, `9_cls_prob`.
+_PART = re.compile(
+    r"(.*\d.*?)_(features?|feats?|x|grids?|regions?|fc|att|box|boxes|bbox|size"
+    r"|mask|conf|num_boxes|cls_prob)"
+)
+_SPLIT = re.compile(r"(.*)_(train|val|test)\w*")
+#: Names of ids of images, and of numbers of their regions.
+_IDS = re.compile(
+    r"((image|img|file)_?)?(ids?|keys?|names?|paths?)(_(train|val|test)\w*)?"
+)
+_COUNTS = ("num_boxes", "num_bbox", "counts")
 #: Where an entry of a list of images has its id.
 _ID_KEYS = ("imgId", "image_id", "img_id", "cocoid", "id")
+#: Bytes of an HDF5 file's chunks in memory.
+_CHUNKS = 1 << 26
 #: What libraries raise at a file that is not as it should be.
-DAMAGE = (
+_DAMAGE = (
     *(KeyError, OSError, RuntimeError, TypeError, ValueError, EOFError),
     *(NotImplementedError, zipfile.BadZipFile, zlib.error),
 )
-_LMDB = (
-    "it is an LMDB database, whose values are pickles or bytes of any layout. "
-    "Read it with the package lmdb, save one array an image by "
-    "`numpy.save(f'folder/{image_id}.npy', array)`, and convert the folder"
+_READABLE = (
+    "Readable are: HDF5 or .npz with features (n, P, D) and ids (n,), or with "
+    "one array an image under its id (`9`, `9_features`, `9/features`); .npy "
+    "(n, P, D) with --ids; TSV with base64 columns, as of bottom-up-attention; "
+    "a folder of such files, or of one .npy or .npz an image. --array names "
+    "the array of features, --ids a list of ids (text, JSON or .npy). Unpack "
+    "archives first. Pickles (.pt, .pkl), whose reading runs what is in them, "
+    "and LMDB are not read: where you trust them, load them in Python, save "
+    "one array an image by `numpy.save(f'folder/{image_id}.npy', array)`, and "
+    "convert the folder."
 )
 
 
-def find_features(
+def convert_features(
     source: str | os.PathLike,
-    array: str | None = None,
+    path: str | os.PathLike,
+    captions: CaptionSplit | None = None,
     ids: str | os.PathLike | None = None,
-    tell: Callable = lambda *_: None,
-) -> list[ForeignFeatures]:
-    """Finds the features of images in a file or folder.
+    array: str | None = None,
+    progress: bool = True,
+    skip_unreadable: bool = False,
+):
+    """Writes features that another project extracted to a feature file.
+
+    Read are HDF5 and `.npz` files with an array `(n, P, D)` and ids, or with
+    one array an image; `.npy` files with a list of ids; TSV files with base64
+    columns, as those of bottom-up attention; and folders of any of these, or
+    of one `.npy` or `.npz` an image. Grids `(D, height, width)` are turned to
+    `(height, width, D)`. Images with fewer positions than others are padded
+    with zeros, and batches then have an `image_mask`. Boxes are left out.
+
+    The source is read twice, for shapes and for values. Called again after an
+    interruption, it goes on with the images that are not done.
 
     Args:
-        source: String or path.
-        array: String, the name of the array of features, where a file has
-            several.
-        ids: String or path of a list of the images' ids.
-        tell: Function of a name, of what is done and of all that is to do.
+        source: String or path of a file or folder.
+        path: String or path of the file `*.npy` to write.
+        captions: `CaptionSplit` whose images are taken, under its ids, found
+            by id or by file name. Defaults to `None`, all images: names that
+            are numbers, or COCO's and VisDial's file names, become integers
+            where all are such.
+        ids: String or path of a list of the images' ids, in the order of the
+            features: text, JSON or `.npy`, or a JSON object of such lists by
+            split. Defaults to `None`, those in `source`.
+        array: String, name of the array of features, where a file has
+            several. Defaults to `None`.
+        progress: Boolean, whether to show progress. Defaults to `True`.
+        skip_unreadable: Boolean, whether damaged images are left out and
+            listed instead of refused. Defaults to `False`.
 
     Raises:
-        ValueError: If the layout is unknown; tells what was found, and what
-            would be readable.
-        OSError: If there is no such file.
+        ValueError: If the layout is unknown, with what was found; if an image
+            is missing, damaged, there twice, or of another width, with its id
+            and place.
+        OSError: If there is no such file, or if the disk fails.
 
     Example:
 
     >>> import os, tempfile
-    >>> from tfcap.data.foreign_features import find_features
     >>> folder = tempfile.mkdtemp()
-    >>> np.save(os.path.join(folder, "9.npy"), np.zeros((3, 8), "float32"))
-    >>> [(one.key, one.shape) for one in find_features(folder)]
-    [('9', (3, 8))]
+    >>> path = os.path.join(folder, "features.npz")
+    >>> np.savez(path, image_id=[7, 9], features=np.eye(2, 4)[:, None])
+    >>> out = os.path.join(folder, "features.npy")
+    >>> tfcap.data.convert_features(path, out, progress=False)
+    >>> tfcap.data.load_features(out, [9]).tolist()
+    [[[0.0, 1.0, 0.0, 0.0]]]
+
+    Reference:
+
+    - Anderson et al., Bottom-Up and Top-Down Attention, CVPR 2018, whose
+      regions most of these files hold
     """
-    lists = None if ids is None else _id_lists(ids)
+    find = functools.partial(_images, source, array, ids and _id_lists(ids))
+    with ProgressBar(quiet=not progress) as bar:
+        found = []
+        for key, where, read in find():
+            values, problem = _values(read)
+            shape = None if problem else values.shape
+            found.append((key, where, shape, problem))
+            bar("shapes", len(found), len(found))
+        known = _by_id(source, found, captions, skip_unreadable)
+        shapes = {i: found[p][2] for i, p in known.items() if found[p][2]}
+        axis = _feature_axis(source, shapes)
+        size = _width(source, {i: s[axis] for i, s in shapes.items()})
+        counts = {i: math.prod(s) // size for i, s in shapes.items()}
+        least, most = min(counts.values()), max(counts.values())
+        name = os.path.basename(os.path.realpath(source))
+        with FeatureWriter(
+            path,
+            [*known],
+            (most, size),
+            # Of what is damaged nobody knows.
+            [counts.get(image_id, most) for image_id in known],
+            layer=" ".join(filter(None, [name, array])),
+        ) as writer:
+            if progress:
+                fewest = "" if least == most else f"{least:,} to "
+                print(
+                    f"{source}: {len(known):,} images, {fewest}{most:,} "
+                    f"positions of {size:,} features",
+                    flush=True,
+                )
+            _write(writer, find, [*known.values()], found, axis, bar)
+
+
+def _write(writer, find, places, found, axis, bar):
+    """Writes what is not done yet, in the order of the source."""
+    rows, skipped = {}, {}
+    for row, place in enumerate(places):
+        _, where, shape, problem = found[place]
+        if shape is None:
+            skipped[row] = f"{where}: {problem}"
+        elif not writer.done[row]:
+            rows.setdefault(place, []).append(row)
+    for place, (_, _, read) in enumerate(find() if rows else ()):
+        for row in rows.get(place, ()):
+            values = np.moveaxis(_values(read)[0], axis, -1)
+            values = values.reshape(-1, writer.shape[-1])
+            padded = np.zeros((1, *writer.shape[1:]), values.dtype)
+            padded[0, : len(values)] = values
+            writer.write([row], padded)
+            bar("images", int(writer.done.sum()), len(places))
+    leave_out(writer, skipped)
+
+
+def _values(read):
+    """Features of an image without ones before its shape, or the problem."""
+    try:
+        values = np.asarray(read())
+    except _DAMAGE as error:
+        return None, str(error) or repr(error)
+    while values.ndim > 2 and values.shape[0] == 1:
+        values = values[0]
+    return values, ""
+
+
+def _by_id(source, found, captions, skip_unreadable):
+    """Places of images by the ids that they get."""
+    damaged = [
+        f"{where}: {problem}" for _, where, _, problem in found if problem
+    ]
+    if damaged and not skip_unreadable:
+        raise ValueError(
+            "`source` (--from) must hold whole features. Received: "
+            f"{str(source)!r}, where {len(damaged):,} are damaged "
+            f"({listed(damaged)}). If it was downloaded or copied, compare its "
+            "size with the original; skip_unreadable=True "
+            "(--skip-unreadable) leaves out and lists such images."
+        )
+    known, twice = {}, []
+    pairs = _with_ids([key for key, *_ in found], captions)
+    # What is damaged may be there again, whole.
+    for image_id, place in sorted(pairs, key=lambda p: found[p[1]][2] is None):
+        if image_id not in known:
+            known[image_id] = place
+        elif found[place][2] is not None:
+            both = found[known[image_id]][1], found[place][1]
+            where = " and ".join(w.removeprefix(f"{source}, ") for w in both)
+            twice.append(f"{image_id}: {where}")
+    if twice:
+        raise ValueError(
+            "`source` (--from) must hold each image once. Received: "
+            f"{str(source)!r}, where {len(twice):,} are there again "
+            f"({listed(twice)}). Name a part of it, or leave one of each out."
+        )
+    if captions is None:
+        return known
+    missing = [i for i in captions.image_ids if i not in known]
+    if missing:
+        raise ValueError(
+            "`captions` (--captions) must be of images whose features are "
+            f"there. Received: {str(source)!r}, which lacks {len(missing):,} "
+            f"of {len(captions.image_ids):,} ({listed(missing)}) and has such "
+            f"as {listed([key for key, *_ in found])}. Choose the splits that "
+            "are there, or convert a folder of all files."
+        )
+    return {image_id: known[image_id] for image_id in captions.image_ids}
+
+
+def _with_ids(keys, captions):
+    """Pairs of an id and a place, of the images that are wanted."""
+    wrong = [key for key in keys if not is_image_id(key)]
+    if wrong:
+        raise ValueError(
+            "`ids` (--ids) must be integers or text. Received: "
+            f"{wrong[0]!r:.80}, and {len(wrong) - 1:,} more. Give a list of "
+            "the images' ids."
+        )
+    if captions is None:
+        ids = [image_key(key) for key in keys]
+        if any(isinstance(image_id, str) for image_id in ids):
+            ids = [str(key) for key in keys]
+        return [(image_id, place) for place, image_id in enumerate(ids)]
+    find = row_finder(captions)
+    return [
+        (captions.image_ids[row], place)
+        for place, key in enumerate(keys)
+        for row in find(key)
+    ]
+
+
+def _feature_axis(source, shapes):
+    """The axis of features, 0 or -1: the others are positions."""
+    empty = [i for i, shape in shapes.items() if min(shape, default=1) < 1]
+    if empty or not shapes:
+        raise ValueError(
+            "`source` (--from) must hold features of every image. Received: "
+            f"{str(source)!r}, with none of {listed(empty) or 'any'}. Leave "
+            "these images out, or extract their features."
+        )
+    shapes = [*shapes.values()]
+    kinds = {len(shape) for shape in shapes}
+    if len(kinds) != 1 or not kinds <= {1, 2, 3}:
+        examples = listed(list(dict.fromkeys(shapes)))
+        raise ValueError(
+            "`source` (--from) must hold (D,), (P, D), (height, width, D) or "
+            "(D, height, width) of every image, and the same of all. Received: "
+            f"{str(source)!r}, with {examples}. --array names another array."
+        )
+    first, last = ({shape[axis] for shape in shapes} for axis in (0, -1))
+    one = shapes[0]
+    if len(last) > 1 and len(first) == 1 and max(last) < one[0]:
+        return 0
+    if len(one) < 3 or len(first) > 1 or len(last) > 1:
+        return -1
+    if one[0] != one[2] and one[1] in (one[0], one[2]):
+        return 0 if one[1] == one[2] else -1  # a square grid
+    return 0 if one[0] > one[2] else -1
+
+
+def _width(source, widths):
+    """Features of a position, the same of all images."""
+    ((usual, count),) = Counter(widths.values()).most_common(1)
+    others = [f"{i}: {w:,}" for i, w in widths.items() if w != usual]
+    if others:
+        raise ValueError(
+            "`source` (--from) must hold features of one width. Received: "
+            f"{str(source)!r}, with {usual:,} of {count:,} images and others "
+            f"of {len(others):,} ({listed(others)}). Convert those of each "
+            "backbone by themselves."
+        )
+    return usual
+
+
+def _images(source, array, lists):
+    """Yields a key, a place and a function that reads, of each image."""
     if not os.path.isdir(source):
-        source = os.fspath(source)
-        return _entries(source, array, lists, tell, alone=True)
+        yield from _of_file(os.fspath(source), array, lists, alone=True)
+        return
     # Links to folders have no base name.
     every = [*filter(os.path.basename, names_below(source))]
     names = [
@@ -84,28 +318,24 @@ def find_features(
         # mmf's, which are pickles beside each array.
         and not name.endswith("_info.npy")
     ]
-    names, entries = names or every, []
-    if not names:
-        raise unknown_layout(source, "no file in it")
+    if not every:
+        raise _unknown(source, "no file in it")
+    names = names or every
     part = _part_of_files(source, names, array)
     if part:
-        names = [n for n in names if key_and_part(_stem(n))[1] == part]
+        names = [n for n in names if _key_and_part(_stem(n))[1] == part]
         array = array if array != part else None
-    for number, name in enumerate(names, start=1):
+    for name in names:
         path = os.path.join(source, name)
-        entries += _entries(path, array, lists, tell, alone=False)
-        if len(names) > 1:
-            tell("files", number, len(names))
-    if part:
-        return [e._replace(key=key_and_part(e.key)[0]) for e in entries]
-    return entries
+        for key, where, read in _of_file(path, array, lists, alone=False):
+            yield _key_and_part(key)[0] if part else key, where, read
 
 
 def _part_of_files(source, names, array):
     """The kind of files to read, such as `att` of `9_att.npz`, or `""`."""
     if not all(name.endswith((".npy", ".npz")) for name in names):
         return ""
-    parts = {key_and_part(_stem(name))[1] for name in names}
+    parts = {_key_and_part(_stem(name))[1] for name in names}
     if len(parts) == 1 or "" in parts:
         return parts.pop() if len(parts) == 1 else ""
     if array in parts:
@@ -117,66 +347,254 @@ def _part_of_files(source, names, array):
     )
 
 
-def _stem(name):
-    return os.path.splitext(os.path.basename(name))[0]
+def _of_file(path, array, lists, alone):
+    """Yields the images of one file, which alone may be of many."""
+    import h5py
 
-
-def _entries(path, array, lists, tell, alone):
-    """Features in one file, which alone may be of many images."""
     try:
-        check_regular(path)
         with open(path, "rb") as file:
             head = file.read(4096)
         if head.startswith(b"\x93NUMPY"):
-            return of_npy(path, lists, alone)
-        if zipfile.is_zipfile(path):
-            return of_npz(path, array, lists, alone)
-        import h5py
-
-        if h5py.is_hdf5(path):
-            return of_hdf5(path, array, lists, tell)
-        _refuse_kind(path, head)
-        if b"\t" in head and b"\0" not in head:
-            return of_tsv(path, tell)
+            values = np.load(path, mmap_mode="r", allow_pickle=False)
+            arrays = {_stem(path): values}
+            many = alone or _stem(path) in _USUAL
+            if lists is None and not many:
+                yield from _of_keys(path, arrays, {_stem(path): ("", "")}, None)
+            else:
+                yield from _of_rows(path, arrays, [*arrays], lists)
+        elif zipfile.is_zipfile(path):
+            arrays = _of_archive(path)
+            several = any(
+                len(arrays[i]) == len(x)
+                for i in _own_ids(arrays)
+                for x in arrays.values()
+                if x.ndim > 1 and x.dtype.kind == "f"
+            )
+            if alone or lists is not None or several:
+                yield from _of_arrays(path, arrays, array, lists)
+            else:
+                (name,) = _chosen(path, arrays, [*arrays], array)
+                yield _stem(path), path, lambda: arrays[name]
+        elif h5py.is_hdf5(path):
+            with h5py.File(path, rdcc_nbytes=_CHUNKS) as file:
+                check_hdf5(file, os.path.getsize(path))
+                arrays = {}
+                file.visititems(arrays.__setitem__)
+                sets = {
+                    name: thing
+                    for name, thing in arrays.items()
+                    if isinstance(thing, h5py.Dataset)
+                }
+                yield from _of_arrays(path, sets, array, lists)
+        elif b"\t" in head and b"\0" not in head and head[:1] != b"\x80":
+            yield from _of_tsv(path)
+        else:
+            raise _unknown(path, f"bytes that begin with {head[:16]!r}")
     except FileNotFoundError:
         raise
-    except DAMAGE as error:
-        raise_passing(error, path)
+    except _DAMAGE as error:
         if str(error).startswith("`"):
             raise
         raise ValueError(
             "`source` (--from) must name features that can be read. Received: "
-            f"{path!r}: {error}."
+            f"{path!r}: {error}. {_READABLE}"
         ) from error
-    raise unknown_layout(path, f"bytes that begin with {head[:16]!r}")
 
 
-def _refuse_kind(path, head=b""):
-    """Refuses pickles and databases, with the cure."""
-    if head[:1] == b"\x80" or re.search(r"\.(pt|pth|pkl|pickle|bin)$", path):
-        raise ValueError(PICKLED)
-    if head[16:20] == b"\xde\xc0\xef\xbe" or re.search(r"\.[lm]?mdb$", path):
-        raise ValueError(_LMDB)
+def _of_archive(path):
+    """Arrays of an `.npz` file, but for those of objects."""
+    arrays = {}
+    with np.load(path, allow_pickle=False) as archive:
+        for name in archive.files:
+            with contextlib.suppress(ValueError):
+                arrays[name] = archive[name]
+    return {n: x for n, x in arrays.items() if isinstance(x, np.ndarray)}
+
+
+def _of_arrays(path, arrays, array, lists):
+    """Features in a file of arrays: one an image, or a row an image."""
+    parts = {name: _key_and_part(name) for name in arrays}
+    numbered = any(
+        image_key(key) != key or part and re.search(r"\d", key)
+        for key, part in parts.values()
+    )
+    usual = any(n in _USUAL or _SPLIT.fullmatch(n) for n in map(_last, arrays))
+    usual = usual and len({name.rpartition("/")[0] for name in arrays}) == 1
+    if lists is None and (numbered or not (usual or _own_ids(arrays))):
+        return _of_keys(path, arrays, parts, array)
+    names = [name for name in arrays if arrays[name].ndim > 1]
+    return _of_rows(path, arrays, _chosen(path, arrays, names, array), lists)
+
+
+def _of_keys(path, arrays, parts, array):
+    """Yields features of one array an image."""
+    of_part = {}
+    for name, values in arrays.items():
+        if values.dtype.kind == "f" and values.ndim:
+            of_part.setdefault(parts[name][1], values)
+    (wanted,) = _chosen(path, of_part, [*of_part], array, arrays)
+    for name, (key, part) in parts.items():
+        if part == wanted:
+            where = f"{path}, `{name}`"
+            yield key or name, where, lambda name=name: arrays[name][...]
+
+
+def _of_rows(path, arrays, names, lists):
+    """Yields features of a row an image, or of a stretch of rows."""
+    beside = {_last(name): values for name, values in arrays.items()}
+    for name in names:
+        values = arrays[name]
+        if values.dtype.kind != "f" or values.ndim < 2:
+            raise _unknown(path, _found(arrays))
+        ends = np.arange(len(values))
+        spans, used = np.stack([ends, ends + 1], 1), None
+        if "pos_boxes" in beside:
+            spans = beside["pos_boxes"][...]
+        elif values.ndim == 3:
+            sizes = [beside[n] for n in _COUNTS if n in beside]
+            used = next((x[...] for x in sizes if len(x) == len(values)), None)
+        keys = _row_ids(path, arrays, name, len(spans), lists)
+
+        def read(row, values=values, spans=spans, used=used):
+            start, stop = map(int, spans[row])
+            if "pos_boxes" in beside:
+                return values[start:stop]
+            return values[row][: None if used is None else int(used[row])]
+
+        for row, key in enumerate(keys):
+            where = f"{path}, `{name}`, row {row}"
+            yield key, where, functools.partial(read, row)
+
+
+def _own_ids(arrays):
+    """Names of the arrays of a file that may be ids of its images."""
+    return [
+        name
+        for name, values in arrays.items()
+        if values.ndim
+        and math.prod(values.shape) == len(values)
+        and values.dtype.kind in "iufSUO"
+        and _IDS.fullmatch(_last(name))
+    ]
+
+
+def _row_ids(path, arrays, name, count, lists):
+    """Ids of the rows of an array: those of a list, or of the same file."""
+    own = {i: len(arrays[i]) for i in _own_ids(arrays)}
+    given = {i: len(keys) for i, keys in (lists or {}).items()}
+    sizes = own if lists is None else given
+    found = [i for i, size in sizes.items() if size == count]
+    if split := _SPLIT.fullmatch(_last(name)):
+        found = [i for i in found if i.endswith(split[2])] or found
+    # Beside ids there may be names.
+    found = [i for i in found if lists is None and "id" in _last(i)] or found
+    if len(found) == 1:
+        return lists[found[0]] if lists else _keys_of(arrays[found[0]])
+    told = ", ".join(f"{i} {size:,}".strip() for i, size in sizes.items())
+    raise ValueError(
+        f"`--ids` must name one list of the ids of the {count:,} rows of "
+        f"`{name}`. Received: {told or 'none'} for {path!r}, with "
+        f"{_found(arrays)}. Give a list in their order: text, JSON or .npy."
+    )
+
+
+def _keys_of(values):
+    """Ids of an array, as integers or text."""
+    return [
+        key.decode("utf-8") if isinstance(key, bytes) else whole_number(key)
+        for key in np.asarray(values[...]).reshape(-1).tolist()
+    ]
+
+
+def _chosen(path, arrays, names, array, shown=None):
+    """The arrays of features among several; those of splits together."""
+    shown = _found(shown or arrays)
+    names = [n for n in names if arrays[n].dtype.kind == "f"]
+    last = {name: _last(name) for name in names}
+    if array is not None:
+        stem = {n: _SPLIT.fullmatch(last[n]) for n in names}
+        found = [
+            n
+            for n in names
+            if array in (n, last[n]) or stem[n] and stem[n][1] == array
+        ]
+    else:
+        found = []
+        for usual in _USUAL:
+            found = found or [n for n in names if last[n] == usual]
+        found = found or [n for n in names if not _BESIDE.search(last[n])]
+    splits = {m[1] for n in found if (m := _SPLIT.fullmatch(last[n]))}
+    if len(found) == 1 or len(splits) == 1 < len(found):
+        return found
+    if len(found) > 1:
+        raise ValueError(
+            "`array` (--array) must name one array of features. Received: "
+            f"{path!r}, with {shown}. Name one of "
+            f"{', '.join(map(repr, found))}."
+        )
+    raise _unknown(path, shown)
+
+
+def _of_tsv(path):
+    """Yields features in base64 in the lines of a file.
+
+    The columns are told by what is in them: the longest has float32 features,
+    and the nearest number before it tells of how many regions they are.
+    VinVL's lines have an image and an object in JSON instead.
+    """
+    with open(path, "rb") as file:
+        columns = Counter(line.count(b"\t") for line in file if line.strip())
+        ((usual, _),) = columns.most_common(1)
+        file.seek(0)
+        for number, line in enumerate(file, start=1):
+            fields = line.rstrip(b"\r\n").split(b"\t")
+            about = fields[-1].startswith(b"{") and json.loads(fields[-1])
+            if about:
+                boxes, text = f"{about['num_boxes']}", about["features"]
+                fields = [fields[0], boxes.encode(), text.encode()]
+            # A first line of names of columns is none of an image.
+            names = number == 1 and not any(map(bytes.isdigit, fields))
+            if line.strip() and not names:
+                key = fields[0].decode("utf-8-sig", "replace")
+                extra = line.count(b"\t") - usual
+                read = functools.partial(_of_line, fields, extra)
+                yield key, f"{path}, line {number}", read
+
+
+def _of_line(fields, extra):
+    """Features of a line, `(regions, D)`."""
+    if extra:
+        usual = len(fields) - extra
+        raise ValueError(f"there are {len(fields)} columns, not {usual}")
+    longest = max(range(len(fields)), key=lambda i: (len(fields[i]), i))
+    counts = [field for field in fields[1:longest] if field.isdigit()]
+    if not counts:
+        raise ValueError("there is no number of regions before features")
+    content = base64.b64decode(fields[longest], validate=True)
+    return np.frombuffer(content, "<f4").reshape(int(counts[-1]), -1)
+
+
+def _key_and_part(name):
+    """An image and what of it an array holds: `("9", "boxes")` of `9_boxes`."""
+    group, _, last = name.rpartition("/")
+    if image_key(last) != last:
+        return last, ""
+    if found := _PART.fullmatch(last):
+        return found[1], found[2]
+    return (_last(group), last) if group else (last, "")
 
 
 def _id_lists(path):
     """Lists of ids in a file, by name."""
-    path, wanted = os.fspath(path), "`ids` (--ids) must name text, JSON or .npy"
-    if re.search(r"\.(pt|pth|pkl|pickle)$", path):
-        raise ValueError(
-            f"{wanted}. Received: {path!r}, a pickle, and reading one runs "
-            "what is in it. Where you trust it, load it in Python and write it "
-            "by `json.dump()`."
-        )
+    path = os.fspath(path)
     if path.endswith(".npy"):
         try:
-            values = np.load(path, allow_pickle=False)
+            return {"": _keys_of(np.load(path, allow_pickle=False))}
         except ValueError as error:
             raise ValueError(
-                f"{wanted}. Received: {path!r} ({error}). Save the ids as "
-                "integers or text."
+                f"`ids` (--ids) must name text, JSON or .npy. Received: "
+                f"{path!r} ({error}). Save the ids as integers or text."
             ) from error
-        return {"": keys_of(values)}
     if not re.search(r"\.json(\.gz)?$", path):
         return {"": read_image_ids(path)}
     content = read_json(path)
@@ -187,13 +605,34 @@ def _id_lists(path):
     if sorted(rows) == [*range(len(content))]:
         return {"": sorted(content, key=content.get)}
     return {
-        name: [*map(_id_of, entries)]
+        name: [
+            next((e[k] for k in _ID_KEYS if k in e), None)
+            if isinstance(e, dict)
+            else e
+            for e in entries
+        ]
         for name, entries in content.items()
         if isinstance(entries, list)
     }
 
 
-def _id_of(entry):
-    if isinstance(entry, dict):
-        entry = next((entry[key] for key in _ID_KEYS if key in entry), None)
-    return entry
+def _unknown(path, found):
+    """The error for a file of which something else was found."""
+    return ValueError(
+        "`source` (--from) must name features in a layout that is known. "
+        f"Received: {str(path)!r}, with {found}. {_READABLE}"
+    )
+
+
+def _last(name):
+    return name.rpartition("/")[2]
+
+
+def _stem(path):
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _found(arrays):
+    """Names, shapes and types of arrays, the first few."""
+    shown = [f"`{n}` {x.shape} {x.dtype}" for n, x in arrays.items()]
+    return listed(shown) or "no array"

@@ -206,7 +206,7 @@ class GrammarBatches:
     >>> split = tfcap.data.CaptionSplit(
     ...     [7, 9], [["A cat."], ["A dog!", "a dog"]], ["", ""], ["", ""]
     ... )
-    >>> vocabulary = tfcap.data.build_caption_vocabulary(split, min_count=1)
+    >>> vocabulary = tfcap.data.build_vocabulary(split, min_count=1)
     >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 4)
     >>> batches = tfcap.data.GrammarBatches(captions, batch_size=3)
     >>> inputs, labels = batches.batch(0)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-#: Bytes of a file from which on its features are read batch by batch, in
-#: windows: a machine may not have the memory to keep the file in.
+#: Bytes of features from which on they stay in their file, and are prepared
+#: batch by batch: a machine may not have the memory to keep them in.
 LARGE = 2**31
-#: Rows that are prepared at a time where all are.
-_CHUNK = 512
+#: Images that are prepared at a time where all are, and counted with.
+_CHUNK, _COUNTED = 512, 1024
 
 
 def feature_rows(features, rows: NDArray) -> NDArray:
@@ -48,13 +48,6 @@ def check_features(features, total: int, of: str, name: str = "features"):
     )
 
 
-def stored_features(features):
-    """The reader of a feature file that features come from."""
-    while features is not None and not hasattr(features, "stored_rows"):
-        features = getattr(features, "features", None)
-    return features
-
-
 def position_mask(features, rows: NDArray) -> NDArray | None:
     """Which positions of some rows are features, and not padding.
 
@@ -67,20 +60,17 @@ def position_mask(features, rows: NDArray) -> NDArray | None:
     >>> position_mask(np.ones((2, 1, 3)), np.array([0])) is None
     True
     """
-    reader = stored_features(features)
-    counts = getattr(reader, "counts", None)
-    if counts is None or features.shape[1] != reader.shape[1]:
+    counts = getattr(features, "counts", None)
+    if counts is None:
         return None
-    return np.arange(reader.shape[1]) < counts[rows][:, None]
+    return np.arange(features.shape[1]) < counts[rows][:, None]
 
 
-def image_entries(key: str, features, rows: NDArray, image=None) -> dict:
+def image_entries(key: str, features, rows: NDArray) -> dict:
     """Entries of a batch: features, and their mask where some are padding.
 
     Args:
         key: String, the name of the entry; that of the mask is `KEY_mask`.
-        image: Float array of shape `(B, P, D)`, the features, where they have
-            been read. Defaults to `None`.
 
     Example:
 
@@ -88,43 +78,9 @@ def image_entries(key: str, features, rows: NDArray, image=None) -> dict:
     >>> [*image_entries("image", np.ones((2, 1, 3)), np.array([0]))]
     ['image']
     """
-    if image is None:
-        image = feature_rows(features, rows)
+    entries = {key: feature_rows(features, rows)}
     mask = position_mask(features, rows)
-    return {key: image, **({} if mask is None else {f"{key}_mask": mask})}
-
-
-def stored_positions(features, total: int) -> NDArray:
-    """Index of each row in its file; the rows themselves without a file.
-
-    Returns:
-        Integer array of shape `(M,)`.
-    """
-    reader = stored_features(features)
-    return np.arange(total) if reader is None else reader.stored_rows
-
-
-def stored_bytes(features):
-    """Bytes of one row in the file that features come from; 0 without one."""
-    reader = stored_features(features)
-    if reader is None:
-        return 0
-    return math.prod(reader.shape[1:]) * reader.dtype.itemsize
-
-
-def is_large(features):
-    """Check whether features come from a file, and are more than `LARGE`."""
-    row = stored_bytes(features)
-    return row > 0 and row * len(stored_features(features)) > LARGE
-
-
-def in_large_file(features):
-    """Check whether features come from a file of more than `LARGE`.
-
-    A few of its images may be a seek each.
-    """
-    row = stored_bytes(features)
-    return row > 0 and row * stored_features(features).stored_total > LARGE
+    return entries if mask is None else {**entries, f"{key}_mask": mask}
 
 
 class MappedFeatures:
@@ -157,6 +113,8 @@ class MappedFeatures:
         none = np.zeros((1, *features.shape[1:]), np.float16)
         self.shape = (len(features), *prepare(none, None).shape[1:])
         self.dtype = np.dtype(np.float32)
+        kept = self.shape[1] == features.shape[1]
+        self.counts = getattr(features, "counts", None) if kept else None
 
     def __len__(self):
         return len(self.features)
@@ -168,25 +126,16 @@ class MappedFeatures:
         prepared = self.prepare(values, mask)
         return prepared.reshape(*rows.shape, *self.shape[1:])
 
-    def __array__(self, dtype=None, copy=None):
-        values = self[np.arange(len(self))]
-        return values if dtype is None else values.astype(dtype)
 
-
-def mapped_features(features, prepare, about) -> NDArray:
-    """Prepares features, those of a large file batch by batch.
-
-    Returns:
-        Float32 array of shape `(M, P', D')`; of images of a large file, however
-        few, `MappedFeatures`.
-    """
+def _mapped(features, prepare, about):
+    """Prepares features, those of a large file batch by batch."""
     lazy = MappedFeatures(features, prepare, about)
-    if in_large_file(features):
+    in_file = not isinstance(features, np.ndarray)
+    if in_file and math.prod(features.shape) * features.dtype.itemsize > LARGE:
         return lazy
     out = np.empty(lazy.shape, np.float32)
     for start in range(0, len(out), _CHUNK):
-        rows = np.arange(start, min(start + _CHUNK, len(out)))
-        out[rows] = lazy[rows]
+        out[start : start + _CHUNK] = lazy[start : start + _CHUNK]
     return out
 
 
@@ -198,7 +147,7 @@ def pool_positions(features):
             returned.
 
     Returns:
-        Float32 array of shape `(M, 1, D)`; of images of a large file, what
+        Float32 array of shape `(M, 1, D)`; of more than 2 GiB in a file, what
         prepares them batch by batch.
 
     Example:
@@ -206,10 +155,10 @@ def pool_positions(features):
     >>> tfcap.data.pool_positions(np.array([[[1.0, 2.0], [3.0, 6.0]]]))
     array([[[2., 4.]]], dtype=float32)
     """
-    return mapped_features(features, position_means, "means over positions")
+    return _mapped(features, position_means, "means over positions")
 
 
-def scale_features(features, norm):
+def scale_features(features, norm: float):
     """Scales the image features of every position to one length.
 
     Args:
@@ -217,7 +166,7 @@ def scale_features(features, norm):
         norm: Float, the length. Zeros stay zeros.
 
     Returns:
-        Float32 array of shape `(M, P, D)`; of images of a large file, what
+        Float32 array of shape `(M, P, D)`; of more than 2 GiB in a file, what
         prepares them batch by batch.
 
     Raises:
@@ -228,7 +177,13 @@ def scale_features(features, norm):
     >>> tfcap.data.scale_features(np.array([[[3.0, 4.0]]]), 10.0)
     array([[[6., 8.]]], dtype=float32)
     """
-    return mapped_features(features, length_scale(norm), f"length {norm}")
+    if not 0 < norm < math.inf:
+        raise ValueError(
+            f"`norm` must be a positive length. Received: norm={norm!r}. Leave "
+            "it out to take features as they are."
+        )
+    scale = functools.partial(_scaled, norm=norm)
+    return _mapped(features, scale, f"length {norm}")
 
 
 def position_means(values, mask=None):
@@ -238,17 +193,113 @@ def position_means(values, mask=None):
     return values.mean(axis=1, keepdims=True, dtype="f4", where=where)
 
 
-def length_scale(norm: float) -> Callable:
-    """Scaling of features `(B, P, D)` to one length, as a function."""
-    if not 0 < norm < math.inf:
-        raise ValueError(
-            f"`norm` must be a positive length. Received: norm={norm!r}. Leave "
-            "it out to take features as they are."
-        )
-    return functools.partial(_scaled, norm=norm)
-
-
 def _scaled(values, mask=None, *, norm):
     values = np.asarray(values, "float32")
     length = np.linalg.norm(values, axis=-1, keepdims=True)
     return values * (norm / np.maximum(length, 1e-6))
+
+
+class StandardizedFeatures:
+    """Features with mean 0 and deviation 1, `(features - mean) / deviation`.
+
+    They are shifted and scaled a batch at a time, when they are read, so that
+    a file of many gigabytes need not fit into memory. Mean and deviation are
+    those of the training split, over images and positions; keep them with a
+    model, which needs the same ones ever after.
+
+    Args:
+        features: An array of shape `(M, P, D)`, anything that gives one when
+            indexed with an array of rows, as `load_features(lazy=True)` does,
+            or a function of such an array.
+        mean: Float array of shape `(D,)`. Defaults to `None`: mean and
+            deviation are computed of these features, which reads them once.
+        deviation: Float array of shape `(D,)`, positive. One that is computed
+            is 1 for a feature that is the same everywhere, which becomes 0.
+
+    Attributes:
+        shape: That of the features, or None if they are a function.
+
+    Raises:
+        ValueError: If a number is not finite, or if no feature varies, as
+            those of a backbone that sees nothing.
+
+    Example:
+
+    >>> train, val = np.array([[[1.0]], [[3.0]]]), np.array([[[4.0]]])
+    >>> train = tfcap.data.StandardizedFeatures(train)
+    >>> val = tfcap.data.StandardizedFeatures(val, train.mean, train.deviation)
+    >>> train[[0, 1]].ravel(), val[[0]].ravel(), val.mean
+    (array([-1.,  1.], dtype=float32), array([2.], dtype=float32),
+     array([2.], dtype=float32))
+    """
+
+    def __init__(self, features, mean=None, deviation=None):
+        self.features = features
+        if mean is None:
+            mean, deviation = _statistics(features)
+        self.mean = np.asarray(mean, np.float32)
+        self.deviation = np.asarray(deviation, np.float32)
+        self.shape = getattr(features, "shape", None)
+        self.dtype = np.dtype(np.float32)
+        self.counts = getattr(features, "counts", None)
+        size = self.mean.shape if self.shape is None else self.shape[-1:]
+        if not self.mean.shape == self.deviation.shape == tuple(size):
+            raise ValueError(
+                f"`mean` and `deviation` must have shape {tuple(size)}, one "
+                "number for each feature. Received: shapes "
+                f"{self.mean.shape} and {self.deviation.shape}."
+            )
+        if not (self.deviation > 0).all():
+            raise ValueError(
+                "`deviation` must be positive. Received: deviation with "
+                f"{int((~(self.deviation > 0)).sum())} numbers that are not. "
+                "Take 1 for a feature that is always the same."
+            )
+
+    def __len__(self):
+        return len(self.features)
+
+    def __getitem__(self, rows):
+        return (feature_rows(self.features, rows) - self.mean) / self.deviation
+
+
+def _statistics(features):
+    """Mean and deviation of each feature, over images and positions."""
+    shape = getattr(features, "shape", ())
+    if len(shape) != 3 or not shape[0]:
+        raise ValueError(
+            "`features` must have shape (M, P, D) with at least one image. "
+            f"Received: features.shape={tuple(shape)}. Pass an array or "
+            "`load_features(path, lazy=True)`."
+        )
+    count, mean, squares = 0, 0.0, 0.0
+    for start in range(0, shape[0], _COUNTED):
+        rows = np.arange(start, min(start + _COUNTED, shape[0]))
+        values, mask = features[rows], position_mask(features, rows)
+        values = values.reshape(-1, shape[-1]) if mask is None else values[mask]
+        values = np.asarray(values, np.float64)
+        with np.errstate(invalid="ignore"):  # told below
+            part = values.mean(0)
+            # Sums of squares about the mean add up like this; about 0 they
+            # would lose what is small beside the mean.
+            difference, added = part - mean, count + len(values)
+            squares += ((values - part) ** 2).sum(0) + difference**2 * (
+                count * len(values) / added
+            )
+            mean = mean + difference * (len(values) / added)
+            count = added
+    deviation = np.sqrt(squares / count)
+    if not np.isfinite(deviation).all():
+        raise ValueError(
+            "`features` must be finite. Received: infinite or undefined "
+            f"numbers in {int((~np.isfinite(deviation)).sum())} of {shape[2]} "
+            "features. Look at how they were extracted."
+        )
+    varies = deviation > 1e-6 * np.abs(mean)
+    if shape[0] > 1 and not varies.any():
+        raise ValueError(
+            "`features` must differ between images. Received: the same ones of "
+            f"all {shape[0]:,} images. Look at the weights, the layer and the "
+            "preprocessing of the backbone, and extract them again."
+        )
+    return mean, np.where(varies, deviation, 1.0)

@@ -1,12 +1,7 @@
-"""Images alike, found once and kept, and negatives drawn among them."""
-
-import os
+"""Images alike, and negatives drawn among them."""
 
 import numpy as np
 from numpy.typing import NDArray
-
-from tfcap._io import load_arrays
-from tfcap._io import save_arrays
 
 
 def nearest_neighbors(
@@ -89,88 +84,6 @@ def _best(scores, k):
     values = np.take_along_axis(scores, columns, 1)
     order = np.argsort(-values, axis=1, kind="stable")
     return np.take_along_axis(columns, order, 1)
-
-
-def save_neighbors(path: str | os.PathLike, image_ids, rows: NDArray):
-    """Writes neighbours to a file, whole or not at all.
-
-    Args:
-        path: String or path of a file `*.npz`.
-        image_ids: M integers or strings, what the rows are called.
-        rows: Integer array of shape `(M, k)`, see `nearest_neighbors()`.
-
-    Example:
-
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "neighbors.npz")
-    >>> tfcap.data.save_neighbors(path, [7, 9, 4], [[1], [2], [1]])
-    >>> tfcap.data.load_neighbors(path, [7, 9, 4]).ravel()
-    array([1, 2, 1], dtype=int32)
-    """
-    given, rows = np.asarray(image_ids).tolist(), np.asarray(rows, "int32")
-    # Text that is kept as objects becomes an array of text.
-    image_ids = np.asarray(given)
-    if image_ids.dtype.kind not in "iuU" or image_ids.tolist() != given:
-        raise TypeError(
-            "`image_ids` must be all integers of 64 bits or all strings. "
-            f"Received: image_ids of type {image_ids.dtype}."
-        )
-    _check_rows(rows, len(image_ids))
-    save_arrays(path, {"image_ids": image_ids, "rows": rows})
-
-
-def load_neighbors(path: str | os.PathLike, image_ids) -> NDArray:
-    """Reads neighbours, if they are those of the images.
-
-    Args:
-        path: String or path of a file that `save_neighbors()` wrote.
-        image_ids: The ids of the split, in its order.
-
-    Returns:
-        Int32 array of shape `(M, k)`, rows of the split.
-
-    Raises:
-        ValueError: If the file is something else, or is of other images or
-            of another order.
-
-    Example:
-
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "neighbors.npz")
-    >>> tfcap.data.save_neighbors(path, ["a", "b"], [[1], [0]])
-    >>> tfcap.data.load_neighbors(path, ["b", "a"])
-    Traceback (most recent call last):
-    ...
-    ValueError: `path` must hold neighbours of the images in their order. ...
-    """
-    try:
-        arrays = load_arrays(path, ("image_ids", "rows"))
-    except ValueError as error:
-        raise ValueError(
-            "`path` must name a file of `save_neighbors()`. Received: "
-            f"path={str(path)!r} ({error}). Save them under another name."
-        ) from error
-    kept, rows = arrays["image_ids"], arrays["rows"]
-    if kept.tolist() != np.asarray(image_ids).tolist():
-        raise ValueError(
-            "`path` must hold neighbours of the images in their order. "
-            f"Received: path={str(path)!r}, of {len(kept)} images, for "
-            f"{len(image_ids)} `image_ids` that differ. It is another split's "
-            "file: name another."
-        )
-    _check_rows(rows, len(kept))
-    return rows
-
-
-def _check_rows(rows, total):
-    """Refuses what cannot be neighbours of so many images."""
-    good = rows.ndim == 2 and len(rows) == total and rows.size
-    if not good or rows.min() < 0 or rows.max() >= total:
-        raise ValueError(
-            f"`rows` must have shape ({total}, k), rows from 0 to "
-            f"{total - 1}. Received: rows of shape {rows.shape}. Find them "
-            "with `nearest_neighbors()`."
-        )
 
 
 def draw_wrong_options(

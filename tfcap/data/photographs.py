@@ -1,5 +1,6 @@
-"""Photographs of a folder, by their file names."""
+"""Photographs: files of images, found by their names and read as pixels."""
 
+import contextlib
 import os
 import sys
 import warnings
@@ -9,12 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap._io import tried_again
 from tfcap.data.entry_problems import listed
-from tfcap.data.image_file import UNREADABLE
-from tfcap.data.image_file import as_rgb
-from tfcap.data.image_file import open_image
-from tfcap.data.image_file import upright
 
 #: How names of image files end.
 IMAGE_ENDINGS = (
@@ -122,7 +118,7 @@ class Photographs:
                 # A twelfth of the work, of a photograph of today.
                 opened.draft("RGB", (self.size, self.size))
                 picture = as_rgb(upright(opened))
-        except UNREADABLE as error:
+        except (OSError, ValueError) as error:
             warnings.warn(
                 f"{path!r} cannot be read, and is shown by its name alone "
                 f"({error}).",
@@ -171,7 +167,7 @@ def image_files(
             "the folder in which the images lie, perhaps in folders of their "
             "own."
         )
-    names = tried_again(folder, lambda: names_below(folder))
+    names = names_below(folder)
     images = [name for name in names if name.lower().endswith(IMAGE_ENDINGS)]
     if not images:
         raise ValueError(
@@ -191,7 +187,7 @@ def image_files(
     }
 
 
-def names_below(folder):
+def names_below(folder: str | os.PathLike) -> list[str]:
     """Paths of files and of links to folders below a folder, sorted."""
 
     def fail(error):
@@ -232,3 +228,72 @@ def find_images(
         found[name] if name in files or uses[found[name]] == 1 else None
         for name in filenames
     ]
+
+
+@contextlib.contextmanager
+def open_image(path: str | os.PathLike):
+    """Opens an image file.
+
+    Yields:
+        `PIL.Image.Image`, not decoded yet.
+
+    Raises:
+        ValueError: Also of what the block does with it, if it is no image, or
+            damaged, or beyond Pillow's limit, twice
+            `PIL.Image.MAX_IMAGE_PIXELS`; the message is a clause.
+        OSError: If there is no such file, or if the disk fails.
+    """
+    from PIL import Image
+
+    Image.init()
+    # Pillow starts a program for EPS.
+    formats = [name for name in Image.ID if name != "EPS"]
+    try:
+        with Image.open(path, formats=formats) as opened:
+            yield opened
+    except Exception as error:
+        # Pillow has no class for a damaged file; the system numbers its own.
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise ValueError(str(error) or repr(error)) from error
+
+
+def upright(picture):
+    """A picture as its camera was held, by what the camera noted of it.
+
+    Args:
+        picture: `PIL.Image.Image`; one whose note is damaged stays as it is.
+    """
+    from PIL import ImageOps
+
+    # Before the note is read: what is wrong with the pixels is to be raised.
+    picture.load()
+    try:
+        ImageOps.exif_transpose(picture, in_place=True)
+    except Exception as error:
+        warnings.warn(f"The note of a camera is damaged: {error}", stacklevel=2)
+    return picture
+
+
+def as_rgb(picture):
+    """A picture in red, green and blue of 8 bits, from 16 bits of gray, too.
+
+    Pillow takes numbers above 255 for white.
+
+    Raises:
+        ValueError: If it has numbers whose range is unknown. The message is a
+            clause.
+    """
+    from PIL import Image
+
+    # Some formats and versions of Pillow hold 16 bits as 32.
+    sixteen = picture.mode == "I" and picture.format in ("PNG", "PPM")
+    if picture.mode.startswith("I;16") or sixteen:
+        values = np.asarray(picture).astype(np.uint32)
+        picture = Image.fromarray(((values + 128) // 257).astype(np.uint8))
+    elif picture.mode in ("I", "F"):
+        raise ValueError(
+            f"its pixels are of Pillow's mode {picture.mode!r}, whose black "
+            "and white are not known: save it with 8 or 16 bits"
+        )
+    return picture.convert("RGB")

@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 from tfcap._io import malformed
 from tfcap._io import read_json
 from tfcap._io import whole_file
-from tfcap._io.file_limits import limit
-from tfcap._io.file_limits import raise_limit
-from tfcap.data.entry_problems import EntryProblems
-from tfcap.data.entry_problems import is_image_id
+from tfcap.data.entry_problems import ID
+from tfcap.data.entry_problems import field
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
-from tfcap.data.image_names import whole_number
 
 _LAYOUT = 'Give a list of {"image_id": ..., "caption": ...}.'
 _ONE = "Keep one caption for each image."
@@ -36,7 +33,7 @@ def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
 
     Raises:
         ValueError: If the file is cut off or malformed. Names the file, the
-            first few entries and their number, and what to do.
+            entry, and what to do.
 
     Example:
 
@@ -47,51 +44,25 @@ def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
     {4: 'a cat'}
     """
     entries = read_json(path, layout=_LAYOUT)
-    if isinstance(entries, dict) and "image_id" in entries:
-        raise malformed(path, "", "there is one entry and no list", _LAYOUT)
-    if not isinstance(entries, list):
-        raise malformed(
-            path,
-            "",
-            "the content is no list, as in a file of references",
-            f"{_LAYOUT} References come second where both are given.",
-        )
-    if not entries:
-        raise malformed(path, "", "the list is empty", _LAYOUT)
-    problems = EntryProblems(path)
-    results, most = {}, limit("TFCAP_MAX_WORDS")
+    if not isinstance(entries, list) or not entries:
+        problem = "there is no list of results, as in a file of references"
+        hint = f"{_LAYOUT} References come second where both are given."
+        raise malformed(path, "", problem, hint)
+    results = {}
     for i, entry in enumerate(entries):
         where = f"entry {i}"
-        if not isinstance(entry, dict):
-            problems.add("there is no object", where, _LAYOUT)
-            continue
-        image_id = whole_number(entry.get("image_id"))
-        caption = entry.get("caption")
-        if not is_image_id(image_id):
-            problem = "`image_id` is neither an integer nor some text"
-            if "image_id" not in entry:
-                problem = "`image_id` is missing"
-            problems.add(problem, where, _LAYOUT)
-            continue
-        where = f"{where}, image {image_id!r}"
+        image_id = field(path, where, entry, "image_id", ID, _LAYOUT)
+        where = f"{where}, image {image_id!r:.60}"
+        caption = field(path, where, entry, "caption", "text", _LAYOUT)
         if image_id in results:
-            problems.add("an image is there again", where, _ONE)
-        elif not isinstance(caption, str):
-            problem = "`caption` is no text"
-            if "caption" not in entry:
-                problem = "`caption` is missing"
-            problems.add(problem, where, _LAYOUT)
-        elif not (allow_empty or caption.strip()):
+            raise malformed(path, where, "the image is there again", _ONE)
+        if not (allow_empty or caption.strip()):
             hint = (
                 "Give each image a caption, or pass `allow_empty=True` "
                 "(--allow-empty) to have them scored as no words."
             )
-            problems.add("`caption` is empty", where, hint)
-        elif len(caption) > most and len(caption.split()) > most:
-            problem = f"`caption` has more than {most:,} words"
-            problems.add(problem, where, raise_limit("TFCAP_MAX_WORDS"))
+            raise malformed(path, where, "`caption` is empty", hint)
         results[image_id] = caption
-    problems.check()
     return results
 
 
@@ -133,31 +104,26 @@ def match_results(
 
     Example:
 
-    >>> tfcap.data.match_results({1: "a cat"}, {1: ["cat"], 2: ["dog"]}, True)
+    >>> from tfcap.data.result_files import match_results
+    >>> match_results({1: "a cat"}, {1: ["cat"], 2: ["dog"]}, subset=True)
     ([1], ['a cat'], [['cat']])
     """
     known = list(references)
-    skipped = [image for image in skipped if image not in references]
-    names = [[*known, *skipped], list(filenames)]
-    found = min(
-        (_named_images(results, known + skipped, x) for x in names),
-        key=lambda rows: len(rows[1]),
+    images = [*known, *(image for image in skipped if image not in references)]
+    found = (
+        _named_images(results, images, names)
+        for names in (images, list(filenames))
     )
-    of, unknown, twice = found
-    if unknown:
+    of, wrong = min(found, key=lambda pair: len(pair[1]))
+    if wrong:
         raise ValueError(
-            "`results` must be of images that have references. Received: "
-            f"path={str(path)!r}, where {len(unknown):,} of {len(results):,} "
-            f"are of other images ({listed(unknown)}), while there are "
-            f"references of {listed(known)}. See that the references are those "
-            "of these images, that the split is the right one, and write ids "
-            "the same way in both files."
-        )
-    if twice:
-        raise ValueError(
-            "`results` must hold one caption for each image. Received: "
-            f"path={str(path)!r}, where {len(twice):,} ids mean an image that "
-            f"is there already ({listed(twice)}). {_ONE}"
+            "`results` must be of images that have references, one for each. "
+            f"Received: path={str(path)!r}, where {len(wrong):,} of "
+            f"{len(results):,} are of other images or of one again "
+            f"({listed(wrong)}), while there are references of "
+            f"{listed(known)}. See that the references are those of these "
+            "images, that the split is the right one, and write ids the same "
+            "way in both files."
         )
     absent = [i for i in references if i not in of]
     if absent and not subset:
@@ -173,21 +139,15 @@ def match_results(
 
 
 def _named_images(results, image_ids, names):
-    """Results by the ids of their images, and those of none and of one again.
-
-    A result is of no image, too, if it may be of several.
-    """
-    names = ImageNames(names)
-    of, unknown, twice = {}, [], []
+    """Results by the ids of their images, and those of no one or one again."""
+    names, of, wrong = ImageNames(names), {}, []
     for name in results:
         rows = names.find(name)
-        if len(rows) != 1:
-            unknown.append(name)
-        elif image_ids[rows[0]] in of:
-            twice.append(name)
+        if len(rows) != 1 or image_ids[rows[0]] in of:
+            wrong.append(name)
         else:
             of[image_ids[rows[0]]] = name
-    return of, unknown, twice
+    return of, wrong
 
 
 def write_visdial_ranks(
@@ -227,8 +187,25 @@ def write_visdial_ranks(
             f"{options.shape}. Pass `ordinal_ranks(scores)`."
         )
     valid = np.all(options >= 0, axis=-1)
-    _check_dialogs(dialogs, valid)
-    _check_permutations(dialogs, ranks, valid)
+    if not valid.any(axis=-1).all():
+        without = np.asarray(dialogs.image_ids)[~valid.any(axis=-1)]
+        raise ValueError(
+            "`dialogs` must have options to rank, all N of them, in a round of "
+            f"each dialog. Received: {len(without)} dialogs without, such as "
+            f"of the images {without[:3].tolist()}. Leave them out with "
+            "`select()`."
+        )
+    wanted = np.arange(1, ranks.shape[-1] + 1)
+    wrong = valid & np.any(np.sort(ranks, axis=-1) != wanted, axis=-1)
+    if wrong.any():
+        row, turn = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"`ranks` must be a permutation of 1..{ranks.shape[-1]} in every "
+            f"round. Received: in {wrong.sum()} rounds others, the first of "
+            f"image {dialogs.image_ids[row]}, round {turn + 1}: "
+            f"{ranks[row, turn].tolist()!s:.60}. Pass `ordinal_ranks(scores)`, "
+            "which breaks ties."
+        )
     entries = [
         {
             "image_id": int(dialogs.image_ids[row]),
@@ -240,30 +217,3 @@ def write_visdial_ranks(
     with whole_file(path, "w") as file:
         json.dump(entries, file)
     return len(entries)
-
-
-def _check_dialogs(dialogs, valid):
-    without = np.flatnonzero(~valid.any(axis=-1))
-    if without.size:
-        images = np.asarray(dialogs.image_ids)[without]
-        raise ValueError(
-            "`dialogs` must have options to rank, all N of them, in a round of "
-            f"each dialog. Received: {len(without)} dialogs without, such as "
-            f"of the images {images[:3].tolist()}. Leave them out with "
-            "`select()`."
-        )
-
-
-def _check_permutations(dialogs, ranks, valid):
-    size = ranks.shape[-1]
-    wrong = np.any(np.sort(ranks, axis=-1) != np.arange(1, size + 1), axis=-1)
-    wrong &= valid
-    if wrong.any():
-        row, turn = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"`ranks` must be a permutation of 1..{size} in every round. "
-            f"Received: in {wrong.sum()} rounds others, the first of image "
-            f"{dialogs.image_ids[row]}, round {turn + 1}: "
-            f"{ranks[row, turn].tolist()!s:.60}. Pass `ordinal_ranks(scores)`, "
-            "which breaks ties."
-        )

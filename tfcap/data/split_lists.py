@@ -4,18 +4,13 @@ import dataclasses
 import os
 from collections import Counter
 
-from tfcap._io import is_there
 from tfcap._io import malformed
 from tfcap._io import read_json
 from tfcap._io import read_lines
 from tfcap._io.json_file import read_bytes
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import find_rows
-from tfcap.data.caption_split import take_rows
-from tfcap.data.entry_problems import EntryProblems
 from tfcap.data.entry_problems import is_image_id
-from tfcap.data.entry_problems import warn_of_splits
-from tfcap.data.image_names import DIGITS
 from tfcap.data.image_names import as_number
 
 #: Lists that Flickr8k and TGIF have beside their captions.
@@ -24,7 +19,6 @@ _LISTS = {
     "val": ("Flickr_8k.devImages.txt", "splits/val.txt"),
     "test": ("Flickr_8k.testImages.txt", "splits/test.txt"),
 }
-_TOO_LONG = object()
 _LAYOUT = (
     "Give a list in JSON, or a text with one image id or file name a line."
 )
@@ -42,11 +36,9 @@ def take_splits(
             image that is not there, or if an image is in two of them.
     """
     if split_files is None and any(whole.splits):
-        counts = Counter(whole.splits)
-        names = choose_splits(split, counts, whole.source)
-        warn_of_splits(whole.source, counts, names)
+        names = choose_splits(split, Counter(whole.splits), whole.source)
         rows = [i for i, name in enumerate(whole.splits) if name in names]
-        return take_rows(whole, rows)
+        return whole.take(rows)
     if split_files is None and split in (None, "all"):
         return whole
     if split_files is None:
@@ -55,17 +47,20 @@ def take_splits(
         name: find_rows(whole, read_image_ids(path), str(path))
         for name, path in split_files.items()
     }
-    _check_disjoint(whole, rows, split_files)
+    split_of = {}
+    for name, numbers in rows.items():
+        for row in numbers:
+            # It would be trained on and tested on.
+            if row in split_of:
+                problem = f"{whole.filenames[row]!r} is in another split, too"
+                hint = "Keep each image in one list."
+                raise malformed(split_files[name], "", problem, hint)
+            split_of[row] = name
     counts = {name: len(numbers) for name, numbers in rows.items()}
-    names = {
-        row: name
-        for name in choose_splits(split, counts, whole.source)
-        for row in rows[name]
-    }
-    kept = sorted(names)
-    return dataclasses.replace(
-        take_rows(whole, kept), splits=[names[row] for row in kept]
-    )
+    names = choose_splits(split, counts, whole.source)
+    kept = sorted({row for name in names for row in rows[name]})
+    splits = [split_of[row] for row in kept]
+    return dataclasses.replace(whole.take(kept), splits=splits)
 
 
 def _lists_beside(path, split):
@@ -74,7 +69,7 @@ def _lists_beside(path, split):
         name: os.path.join(folder, list_name)
         for name, lists in _LISTS.items()
         for list_name in lists
-        if is_there(os.path.join(folder, list_name))
+        if os.path.exists(os.path.join(folder, list_name))
     }
     if not existing:
         raise ValueError(
@@ -84,20 +79,6 @@ def _lists_beside(path, split):
             "`split_files`, a dict of split name to the path of a list."
         )
     return existing
-
-
-def _check_disjoint(whole, rows, split_files):
-    """An image in two splits would be trained on and tested on."""
-    split_of = {}
-    for name, numbers in rows.items():
-        problems = EntryProblems(split_files[name])
-        for row in numbers:
-            other = split_of.setdefault(row, name)
-            if other != name:
-                problem = f"an image is that of the split {other!r}, too,"
-                hint = "Keep each image in one list."
-                problems.add(problem, whole.filenames[row], hint)
-        problems.check()
 
 
 def read_image_ids(path: str | os.PathLike) -> list:
@@ -116,8 +97,7 @@ def read_image_ids(path: str | os.PathLike) -> list:
 
     Raises:
         ValueError: If the file is cut off or malformed, empty, or names an
-            image twice. Names the file, the first few entries and their
-            number, and what to do.
+            image twice. Names the file, the entry, and what to do.
 
     Example:
 
@@ -134,43 +114,29 @@ def read_image_ids(path: str | os.PathLike) -> list:
       images) Luo et al. 2018 and Vered et al. 2019 compare on
     """
     content = read_bytes(path)
-    lines = read_lines(path, content)
-    if next(filter(None, map(str.strip, lines)), "")[:1] in ("[", "{"):
+    lines = [line.strip() for line in read_lines(path, content)]
+    if next(filter(None, lines), "")[:1] in ("[", "{"):
         entries = read_json(path, content=content)
         if not isinstance(entries, list):
             raise malformed(path, "", "the content is no list", _LAYOUT)
-        entries = [(f"entry {i}", entry) for i, entry in enumerate(entries)]
+        noun, entries = "entry", dict(enumerate(entries))
     else:
-        entries = [
-            (f"line {i}", _entry(line))
-            for i, line in enumerate(map(str.strip, lines), start=1)
-            if line
-        ]
+        noun, entries = "line", dict(enumerate(lines, start=1))
+        numbers = {i: as_number(line) for i, line in entries.items() if line}
+        # With zeros before it, a number is a name.
+        entries = {
+            i: number if str(number) == entries[i] else entries[i]
+            for i, number in numbers.items()
+        }
     if not entries:
         raise malformed(path, "", "there is no image", _LAYOUT)
-    problems, seen = EntryProblems(path), set()
-    for where, entry in entries:
-        if entry is _TOO_LONG:
-            problem = f"there is a number of more than {DIGITS} digits"
-            problems.add(problem, where, "Correct the list.")
-        elif not is_image_id(entry):
-            problem = "there is neither an integer nor some text"
-            problems.add(problem, where, _LAYOUT)
-        elif entry in seen:
-            hint = "Keep each image once."
-            problems.add("an image is there again", f"{where}: {entry}", hint)
-        else:
-            seen.add(entry)
-    problems.check()
-    return [entry for _, entry in entries]
-
-
-def _entry(line):
-    """A line as an integer where that is written so, a name, `_TOO_LONG`."""
-    if line.isdecimal() and len(line) > DIGITS:
-        return _TOO_LONG
-    number = as_number(line)
-    return number if str(number) == line else line
+    seen = set()
+    for i, entry in entries.items():
+        if not is_image_id(entry) or entry in seen:
+            problem = f"{entry!r:.60} is no integer or text, or there already"
+            raise malformed(path, f"{noun} {i}", problem, _LAYOUT)
+        seen.add(entry)
+    return [*entries.values()]
 
 
 def choose_splits(

@@ -2,6 +2,8 @@
 
 import dataclasses
 import functools
+import itertools
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,8 @@ def question_tokens(text):
 
     Example:
 
-    >>> tfcap.data.question_tokens("Is it red")
+    >>> from tfcap.data.visdial_split import question_tokens
+    >>> question_tokens("Is it red")
     ['is', 'it', 'red', '?']
     """
     tokens = word_tokenize(text)
@@ -97,60 +100,33 @@ class VisDialSplit:
         Returns:
             A `VisDialSplit`.
         """
-        rows = np.asarray(rows)
-        if rows.dtype == bool:
-            rows = np.flatnonzero(rows)
-        rows = rows.astype(np.int64)
-        first = int(rows[0]) if len(rows) else 0
-        neighbors = first >= 0 and np.array_equal(
-            rows, np.arange(first, first + len(rows))
-        )
-        if neighbors and len(rows) == len(self):
-            return self
-        # The options of neighbors, 500 MB, need no copy.
-        part = slice(first, first + len(rows)) if neighbors else rows
-        optional = {
-            name: None if value is None else value[part]
-            for name, value in [
-                ("relevance", self.relevance),
-                ("tags", self.tags),
-            ]
+        rows = np.arange(len(self))[rows]
+        part = rows
+        if len(rows) and (np.diff(rows) == 1).all():
+            # The options of neighbors, 500 MB, need no copy.
+            part = slice(rows[0], rows[-1] + 1)
+        arrays = {
+            field.name: getattr(self, field.name)[part]
+            for field in dataclasses.fields(self)
+            if isinstance(getattr(self, field.name), np.ndarray)
         }
-        return dataclasses.replace(
-            self,
-            image_ids=self.image_ids[part],
-            captions=[self.captions[row] for row in rows],
-            question_index=self.question_index[part],
-            answer_index=self.answer_index[part],
-            options=self.options[part],
-            gt_index=self.gt_index[part],
-            **optional,
-        )
+        captions = [self.captions[row] for row in rows]
+        return dataclasses.replace(self, captions=captions, **arrays)
 
+    def word_counts(self) -> Counter:
+        """How often words are said.
 
-def paper_split(split: VisDialSplit, validation: int = 1000):
-    """Sets the last dialogs of the v0.9 training file apart for validation.
-
-    Best of Both Worlds trains on 82 thousand dialogs, validates on one
-    thousand of the same file, and tests on the 40 thousand of the published
-    validation file.
-
-    Args:
-        split: `VisDialSplit` read from `visdial_0.9_train.json`.
-        validation: Integer, number of dialogs to set apart. Defaults to 1000.
-
-    Returns:
-        Two `VisDialSplit`: train and validation.
-
-    Reference:
-
-    - Lu et al., Best of Both Worlds, NIPS 2017, section 4. The paper does not
-      say which thousand; here it is the last of the file.
-    """
-    if not 0 < validation < len(split):
-        raise ValueError(
-            "`validation` must leave dialogs on both sides. Received: "
-            f"validation={validation} of {len(split)} dialogs. Choose fewer."
-        )
-    rows = np.arange(len(split))
-    return split.select(rows[:-validation]), split.select(rows[-validation:])
+        Captions count once each, questions and answers as often as they
+        occur; other options do not count.
+        """
+        captions, questions, answers = self.words
+        counts = Counter(itertools.chain.from_iterable(captions))
+        for texts, index in [
+            (questions, self.question_index),
+            (answers, self.answer_index),
+        ]:
+            uses = np.bincount(index[index >= 0], minlength=len(texts))
+            for i in np.flatnonzero(uses):
+                for word in texts[i]:
+                    counts[word] += int(uses[i])
+        return counts

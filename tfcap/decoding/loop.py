@@ -9,7 +9,7 @@ from keras import ops
 from tfcap._ops import is_end
 from tfcap._ops import repeat_samples
 from tfcap._ops import token_log_probs
-from tfcap._ops.loops import LONGEST_UNROLLED
+from tfcap._ops.sequences import LONGEST_UNROLLED
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import check_logits
 from tfcap.decoding.speaker import state_vector

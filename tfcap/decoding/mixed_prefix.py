@@ -20,8 +20,8 @@ from tfcap.decoding.loop import unrolls
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
-from tfcap.layers._fast.word_vectors import by_sample
-from tfcap.layers._fast.word_vectors import mask_words
+from tfcap.layers._fast import by_sample
+from tfcap.layers._fast import mask_words
 
 _WANTED = "a number of words, 0 or more"
 

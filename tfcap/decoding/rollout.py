@@ -28,12 +28,8 @@ class Rollout(NamedTuple):
             `None`, where not asked for.
         given: Float tensor of shape `(B, S, T)`, 1 for words that the speaker
             was given and did not choose; or `None`, where all are of a kind.
-        endings: `tfcap.decoding.termination.Endings`, words that go on where
-            the sequences end, and the probabilities of all ends; or `None`,
-            where not asked for.
-        drawn: Boolean tensor of shape `(B, S', N)`, of a rollout whose
-            `S = S' * N` samples are N endings of S' sequences: which of them
-            was drawn. Only these are compared with. `None` for all others.
+        endings: `tfcap.decoding.endings.Endings`, words that go on where the
+            sequences end, of `SampleEndings`; or `None`.
         weights: Float tensor of shape `(B, S)`, without gradient, of sequences
             that stand for an expectation, the sum over them times these; or
             `None`, where it is their mean. See `SumAndSample`.
@@ -48,7 +44,6 @@ class Rollout(NamedTuple):
     states: Any = None
     given: Any = None
     endings: Any = None
-    drawn: Any = None
     weights: Any = None
 
     @property

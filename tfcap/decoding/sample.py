@@ -19,14 +19,12 @@ from tfcap.decoding.loop import unrolls
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.speaker import SameDraws
 from tfcap.decoding.speaker import stepwise_log_probs
-from tfcap.decoding.termination import Stops
-from tfcap.decoding.termination import checked_termination
 from tfcap.decoding.unroll import unroll
 from tfcap.layers import Categorical
 from tfcap.layers import WordChannel
-from tfcap.layers._fast.word_vectors import by_sample
-from tfcap.layers._fast.word_vectors import cast_words
-from tfcap.layers._fast.word_vectors import mask_words
+from tfcap.layers._fast import by_sample
+from tfcap.layers._fast import cast_words
+from tfcap.layers._fast import mask_words
 
 
 class Sample(Decoder):
@@ -71,11 +69,6 @@ class Sample(Decoder):
             after a `begin()` that they share. `None`: the speaker's attribute
             `unroll`; else `False` for more than 32 words of a speaker that
             scores them in one pass, `True` for fewer. Defaults to `None`.
-        termination: `"sampled"`: the end token is drawn as any word, and no
-            gradient passes to the decision to stop but through its vector.
-            `"expected"`: words are drawn from all others, to the last, and
-            `Pathwise` weighs all `T + 1` endings by their probabilities. What
-            is said ends at one of them, at random. Defaults to `"sampled"`.
         guidance: As that of `Greedy`. Log probabilities are of the guided
             distribution.
 
@@ -107,7 +100,6 @@ class Sample(Decoder):
         top_p=None,
         keep_states=False,
         unroll=None,
-        termination="sampled",
         guidance=1.0,
     ):
         self.guidance = checked_guidance(guidance)
@@ -132,7 +124,6 @@ class Sample(Decoder):
             _check_unrolled(unroll, refusals)
             self.unroll = True
         self.channel = channel
-        self.termination = checked_termination(termination, channel)
         self.num_samples = checked_integer(num_samples, "num_samples")
         self.max_length = checked_max_length(max_length)
         self.feedback = feedback
@@ -146,32 +137,12 @@ class Sample(Decoder):
         return self.channel.differentiable
 
     def decode(self, speaker, state, references=None, training=False):
-        rows = ops.shape(keras.tree.flatten(state)[0])[0] * self.num_samples
         # Gradients of log probabilities must not pass to the words before.
         again = self.feedback == "relaxed" and self.pathwise
         again = again and self.channel.discrete
         speaker, state = guided(speaker, state, self.guidance)
-        if self._loops(speaker, state):
-            return self._decode_in_loop(speaker, state, rows, training)
-        draws = SameDraws(speaker if training else None)
-        stops, draw = self._stops(speaker), self.channel.draw
-        with schedules_held(), self.channel.decoding(rows):
-            rollout = unroll(
-                speaker,
-                state,
-                draw if stops is None else stops.drawing(draw),
-                num_samples=self.num_samples,
-                max_length=self.max_length,
-                relaxed=self.feedback == "relaxed",
-                training=training,
-                logits_processors=self.logits_processors,
-                keep_states=self.keep_states,
-            )
-        if training:
-            self.channel.next_step()
-        rollout = rollout._replace(discrete=self.channel.discrete)
-        if stops is not None:
-            rollout = stops.ended(rollout, self.channel.uniform)
+        draws = SameDraws(speaker if training and again else None)
+        rollout = self._speak(speaker, state, training)
         if not again:
             return rollout
         with draws.again():
@@ -182,8 +153,26 @@ class Sample(Decoder):
             log_probs=log_probs, scores=ops.sum(log_probs, axis=-1)
         )
 
-    def _stops(self, speaker):
-        return Stops(speaker) if self.termination == "expected" else None
+    def _speak(self, speaker, state, training):
+        """Words as they are drawn, and log probabilities given what is fed."""
+        rows = ops.shape(keras.tree.flatten(state)[0])[0] * self.num_samples
+        if self._loops(speaker, state):
+            return self._decode_in_loop(speaker, state, rows, training)
+        with schedules_held(), self.channel.decoding(rows):
+            rollout = unroll(
+                speaker,
+                state,
+                self.channel.draw,
+                num_samples=self.num_samples,
+                max_length=self.max_length,
+                relaxed=self.feedback == "relaxed",
+                training=training,
+                logits_processors=self.logits_processors,
+                keep_states=self.keep_states,
+            )
+        if training:
+            self.channel.next_step()
+        return rollout._replace(discrete=self.channel.discrete)
 
     def _loops(self, speaker, state):
         if self.unroll is not None:
@@ -197,10 +186,7 @@ class Sample(Decoder):
         processors = self.logits_processors.for_speaker(speaker)
         shape = (rows, speaker.vocabulary_size)
         with schedules_held(), self.channel.decoding(rows):
-            stops, draw = self._stops(speaker), None
-            if stops is not None:
-                draw = stops.drawing(lambda x: self.channel.draw(x)[1], False)
-            seeds = StepSeeds(self.channel, shape, draw)
+            seeds = StepSeeds(self.channel, shape)
             rows, mask, _, states = speak_in_loop(
                 speaker,
                 state,
@@ -215,12 +201,11 @@ class Sample(Decoder):
                 *(speaker, state, tokens, mask, processors, training),
                 reads_logits=self.pathwise,
             )
-            going = logits if stops is None else stops.going(logits)
-            words = self._words(going, rows, seeds)
+            words = self._words(logits, rows, seeds)
             seeds.skip(self.max_length)
         if training:
             self.channel.next_step()
-        rollout = Rollout(
+        return Rollout(
             tokens,
             self._by_sample(mask),
             by_sample(mask_words(words, mask), self.num_samples),
@@ -229,10 +214,6 @@ class Sample(Decoder):
             discrete=self.channel.discrete,
             states=None if states is None else self._by_sample(states),
         )
-        if stops is None:
-            return rollout
-        odds = self._by_sample(stops.log_odds(logits, going))
-        return stops.ended(rollout, self.channel.uniform, odds)
 
     def _words(self, logits, rows, seeds):
         """The channel's vectors `(n, T, V)` of words that are known."""

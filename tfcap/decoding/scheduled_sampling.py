@@ -4,7 +4,7 @@ from keras import ops
 
 from tfcap._ops import repeat_samples
 from tfcap._ops import token_log_probs
-from tfcap._ops.loops import scan_words
+from tfcap._ops.sequences import scan_words
 from tfcap.decoding.decoder import Decoder
 from tfcap.decoding.decoder import checked_unroll
 from tfcap.decoding.ground_truth import GroundTruth
@@ -18,7 +18,7 @@ from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.loop import unrolls
 from tfcap.decoding.speaker import step_by_step
 from tfcap.layers import WordChannel
-from tfcap.layers.inverse_cdf import sample_words
+from tfcap.layers.word_channel import sample_words
 
 
 class ScheduledSampling(Decoder):

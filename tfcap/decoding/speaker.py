@@ -11,7 +11,7 @@ from keras import ops
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops import token_log_probs
-from tfcap._ops.loops import scan_words
+from tfcap._ops.sequences import scan_words
 from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.logits_processors import check_logits

@@ -36,7 +36,7 @@ class SumAndSample(Decoder):
     which `ScoreFunction` has the gradient of the expected reward without bias,
     and with less noise the more probability the beam has found, as of a
     speaker late in its training. A baseline of it is
-    `tfcap.objectives.ExpectedRewardBaseline`. What is logged as the reward is
+    `tfcap.objectives.LeaveOneOutBaseline`. What is logged as the reward is
     weighted alike: its mean is that of the expected reward, its deviation
     says nothing.
 

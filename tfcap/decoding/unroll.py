@@ -15,8 +15,8 @@ from tfcap.decoding.logits_processors import check_logits
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.speaker import state_vector
 from tfcap.decoding.speaker import step_by_step
-from tfcap.layers._fast.word_vectors import mask_words
-from tfcap.layers._fast.word_vectors import stack_words
+from tfcap.layers._fast import mask_words
+from tfcap.layers._fast import stack_words
 
 
 def unroll(

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import repeat_samples
-from tfcap._ops.loops import same_shapes
+from tfcap._ops.sequences import same_shapes
 
 #: Words that a state gets room for at a time.
 ROOM = 32

@@ -37,7 +37,7 @@ class ConditionDropout(keras.layers.Layer):
 
     Example:
 
-    >>> layer = tfcap.layers.ConditionDropout(0.5, seed=3)
+    >>> layer = ConditionDropout(0.5, seed=3)
     >>> features = layer(np.ones((200, 4, 3)), training=True).numpy()
     >>> whole_rows = features.mean(axis=(1, 2))
     >>> sorted({float(value) for value in whole_rows})

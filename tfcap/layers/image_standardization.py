@@ -21,7 +21,7 @@ class ImageStandardization(keras.layers.Layer):
     The numbers belong to the network that learned with them: as the
     `image_preprocessing` of a speaker or a listener they are saved with it, so
     that training, evaluation and inference all feed features as they are in
-    their file. `tfcap.data.standardize_features()` finds them.
+    their file. `tfcap.data.StandardizedFeatures` finds them.
 
     Args:
         mean: Sequence of D floats.
@@ -63,24 +63,13 @@ class ImageStandardization(keras.layers.Layer):
         self.deviation = np.asarray(deviation, "float32").ravel()
         self.pooled = pooled
         self.positions = positions
-        if not len(self.mean) == len(self.deviation) > 0:
+        numbers = np.isfinite([*self.mean, *self.deviation])
+        same = len(self.mean) == len(self.deviation) > 0
+        if not (same and numbers.all() and (self.deviation > 0).all()):
             raise ValueError(
-                "`mean` and `deviation` must have one number for each "
-                f"feature. Received: {len(self.mean)} and "
-                f"{len(self.deviation)} numbers."
-            )
-        wrong = ~np.isfinite(self.mean)
-        if wrong.any():
-            raise ValueError(
-                "`mean` must be finite. Received: mean with "
-                f"{int(wrong.sum())} numbers that are not. Extract the "
-                "features again."
-            )
-        wrong = ~((self.deviation > 0) & np.isfinite(self.deviation))
-        if wrong.any():
-            raise ValueError(
-                "`deviation` must be positive and finite. Received: deviation "
-                f"with {int(wrong.sum())} numbers that are not. Take 1 for a "
+                "`mean` and `deviation` must be as many finite numbers, one "
+                "for each feature, and deviations positive. Received: "
+                f"mean={self.mean}, deviation={self.deviation}. Take 1 for a "
                 "feature that is always the same."
             )
 

@@ -6,9 +6,9 @@ import keras
 from keras import ops
 
 from tfcap._ops.arguments import checked_integer
-from tfcap.layers._fast.stepwise import Stepwise
-from tfcap.layers._fast.stepwise import StepwiseLookup
-from tfcap.layers._fast.word_vectors import embed_words
+from tfcap.layers._fast import Stepwise
+from tfcap.layers._fast import StepwiseLookup
+from tfcap.layers._fast import embed_words
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -145,7 +145,10 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
             rows = ops.take(self.embeddings, inputs, axis=0)
             return ops.cast(rows, self.compute_dtype)
         self._check(inputs.shape)
-        return self.stepwise(inputs, lambda x: embed_words(x, self.embeddings))
+        shared = self.shared(inputs)
+        if shared is not None:
+            return shared(inputs)
+        return embed_words(inputs, self.embeddings)
 
     def share(self, rows, steps):
         table = ops.cast(self.embeddings, self.compute_dtype)

@@ -1,13 +1,15 @@
-"""Base class of the layers that turn word logits into words."""
+"""Layers that turn word logits into words."""
 
 import contextlib
 import math
+from typing import Any
 
 import keras
 from keras import ops
 
 from tfcap._ops import SeedGenerator
 from tfcap._ops import likeliest_words
+from tfcap._ops import straight_through
 from tfcap._ops.arguments import checked_scalar
 from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import initial_value
@@ -18,11 +20,70 @@ from tfcap._ops.schedules import is_held
 from tfcap._ops.schedules import is_schedule
 from tfcap._ops.schedules import schedule_config
 from tfcap._ops.schedules import traced_function
-from tfcap.layers._fast.word_vectors import WordIds
-from tfcap.layers._fast.word_vectors import cast_words
-from tfcap.layers._fast.word_vectors import ids_of_words
-from tfcap.layers._fast.word_vectors import remember_words
-from tfcap.layers.inverse_cdf import sample_words
+from tfcap.layers._fast import WordIds
+from tfcap.layers._fast import cast_words
+from tfcap.layers._fast import ids_of_words
+from tfcap.layers._fast import remember_words
+from tfcap.layers._fast import remembered_words
+
+# The largest float32 below 1 that a 23-bit generator draws: scaled by the total
+# mass it stays below it, whatever the rounding.
+LARGEST_UNIFORM = 1.0 - 2.0**-23
+
+
+def sample_words(probabilities: Any, uniform: Any) -> Any:
+    """Draws one word from each distribution.
+
+    One uniform number a row instead of one a word, and two short cumulative
+    sums (over blocks of words, then within one block) instead of a long one:
+    as fast as `keras.random.categorical` on CPU, and free of the slow path
+    that random tensors of vocabulary size take under XLA. A word of
+    probability 0 is never drawn.
+
+    Args:
+        probabilities: Float32 tensor of shape `(rows, V)`.
+        uniform: Float32 tensor of shape `(rows,)`, uniform in `[0, 1)`.
+
+    Returns:
+        Integer tensor of shape `(rows,)`.
+
+    Example:
+
+    >>> from tfcap.layers.word_channel import sample_words
+    >>> print(sample_words(np.float32([[0.2, 0.8]] * 2), [0.1, 0.3]).numpy())
+    [0 1]
+    """
+    size = probabilities.shape[-1]
+    width = math.ceil(math.sqrt(size))
+    blocks = math.ceil(size / width)
+    padded = ops.pad(probabilities, ((0, 0), (0, blocks * width - size)))
+    padded = ops.reshape(padded, (-1, blocks, width))
+    mass = ops.sum(padded, axis=-1)  # (rows, blocks)
+    cumulative = ops.cumsum(mass, axis=-1)
+    uniform = ops.minimum(ops.cast(uniform, "float32"), LARGEST_UNIFORM)
+    target = uniform[:, None] * cumulative[:, -1:]
+    block = _first(ops.logical_and(cumulative > target, mass > 0))
+    # By rows: along an axis, the whole tensor would be transposed.
+    rows = ops.arange(ops.shape(block)[0], dtype="int32") * blocks + block
+    here = ops.take(ops.reshape(padded, (-1, width)), rows, axis=0)
+    before = ops.take_along_axis(cumulative - mass, block[:, None], axis=1)
+    inside = before + ops.cumsum(here, axis=-1) > target
+    word = _first(ops.logical_and(inside, here > 0))
+    # Rounding may leave the target beyond the block's own sum: then the word
+    # is the block's last possible one.
+    possible = ops.arange(1, width + 1, dtype="int32") * ops.cast(
+        here > 0, "int32"
+    )
+    word = ops.where(
+        ops.any(ops.logical_and(inside, here > 0), axis=-1),
+        word,
+        ops.max(possible, axis=-1) - 1,
+    )
+    return block * width + word
+
+
+def _first(condition):
+    return ops.cast(ops.argmax(ops.cast(condition, "int8"), axis=-1), "int32")
 
 
 class WordChannel(keras.layers.Layer):
@@ -308,3 +369,577 @@ class WordChannel(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "seed": self.seed}
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class Categorical(WordChannel):
+    """Samples a word from every distribution.
+
+    The channel of policy-gradient estimators: words come from the model's own
+    distribution and carry no gradient.
+
+    ```
+    output = one_hot(w), with w ~ softmax(logits / temperature)
+    ```
+
+    Args:
+        temperature: Float, positive, or a schedule, or a `keras.Variable` that
+            holds it and is saved as the number that it is then. Other than 1
+            the words no longer come from the distribution whose log
+            probabilities an estimator differentiates, which biases it.
+            Defaults to `1.0`.
+        seed: Integer, optional seed of the sampling.
+
+    Call arguments:
+        logits: Float tensor of shape `(..., V)`.
+        training: Boolean. If `False`, emits the argmax as a one-hot vector.
+
+    Returns:
+        Float tensor of shape `(..., V)`, one-hot.
+
+    Example:
+
+    >>> channel = tfcap.layers.Categorical(seed=0)
+    >>> words = channel(np.log([[0.5, 0.5, 1e-9]]), training=True)
+    >>> float(words[0, 2]), float(words.numpy().sum())
+    (0.0, 1.0)
+    """
+
+    def __init__(self, temperature=1.0, seed=None, **kwargs):
+        super().__init__(seed=seed, **kwargs)
+        self.hold(
+            "temperature", temperature, "positive", lambda x: x > 0, held=False
+        )
+
+    @property
+    def temperature(self):
+        """The current temperature: a number, a variable of the user's own, or
+        a schedule's value."""
+        return self.value_of("temperature")
+
+    @property
+    def differentiable(self):
+        return False
+
+    def emit(self, logits, noise=None):
+        """Samples; `noise` is uniform in `[0, 1)`, of shape `(...)`."""
+        temperature = ops.cast(self.temperature, logits.dtype)
+        soft = ops.softmax(logits / temperature, axis=-1)
+        return self.sample(soft, noise)
+
+    def get_config(self):
+        temperature = self.config_of("temperature")
+        return {**super().get_config(), "temperature": temperature}
+
+
+GRANULARITIES = ("step_sample", "step", "sample", "batch")
+
+
+class PartialSampling(WordChannel):
+    """Passes a relaxed vector with probability `rho`, a word otherwise.
+
+    Subclasses compute the word and the relaxed vector in `candidates()`, and
+    the latter alone, of the noise of `word_noise()`, in `relaxed()`.
+
+    Args:
+        rho: Float in `[0, 1]`, probability of passing the relaxed vector. If
+            positive, it is held in a non-trainable variable, `layer.rho`,
+            that may be assigned during training; or that variable itself; or
+            a schedule, a callable of the training step.
+            `rho=0` is fixed: the channel is discrete for good.
+        granularity: String, what shares one draw: `"step_sample"` nothing,
+            `"step"` all sequences at one step, `"sample"` all steps of one
+            sequence, `"batch"` everything in one call. The step axis is the
+            last but one of `logits`; logits of shape `(rows, V)` are one step
+            of as many sequences. Step by step, `"sample"` and `"batch"` are
+            held over the steps inside `with channel.decoding(rows)`, and are
+            drawn at every call outside.
+        seed: Integer, optional seed.
+    """
+
+    def __init__(
+        self, rho=0.25, granularity="step_sample", seed=None, **kwargs
+    ):
+        super().__init__(seed=seed, **kwargs)
+        if granularity not in GRANULARITIES:
+            raise ValueError(
+                f"`granularity` must be one of {GRANULARITIES}. "
+                f"Received: granularity={granularity!r}."
+            )
+        self.granularity = granularity
+        if isinstance(rho, keras.Variable):
+            check_not_trained(rho, "rho")
+            if not 0 < initial_value(rho) <= 1:
+                raise ValueError(
+                    "`rho` must be in (0, 1] when a variable of it is handed "
+                    "over: a channel that is made with 0 is discrete for good. "
+                    f"Received: rho={rho!r}. Assign 0 later."
+                )
+        # A number of 0 is fixed, and has no variable.
+        zero = not is_schedule(rho) and initial_value(rho) == 0
+        self.hold("rho", rho, "in [0, 1]", _in_unit, held=not zero)
+        self._discrete = zero
+        self._coins = None
+
+    @property
+    def rho(self):
+        """The current probability: a variable, the value of a schedule at
+        this step, or `0.0` if built with 0."""
+        return self.value_of("rho")
+
+    @property
+    def discrete(self):
+        return self._discrete
+
+    @contextlib.contextmanager
+    def decoding(self, rows):
+        shape = {"sample": (rows,), "batch": (1,)}.get(self.granularity)
+        if shape is not None and not self.discrete:
+            self._coins = self.uniform(shape)
+        try:
+            yield self
+        finally:
+            self._coins = None
+
+    def candidates(self, logits, noise=None):
+        """The two vectors to choose from, and what decides.
+
+        Args:
+            logits: Float32 tensor of shape `(..., V)`.
+            noise: As of `emit()`.
+
+        Returns:
+            `(hard, soft, coins)`, or with `slope` too, the arguments of
+            `mix()`.
+        """
+        raise NotImplementedError
+
+    def word_noise(self, shape):
+        """Draws the random numbers of `candidates()`, of logits `(n, V)`."""
+        return self.uniform(shape[:-1])
+
+    def relaxed(self, logits, noise):
+        """The relaxed vectors `(..., V)` alone, of noise as of a word."""
+        raise NotImplementedError
+
+    @property
+    def replays(self):
+        own = type(self)
+        known = own.emit is PartialSampling.emit
+        return known and own.relaxed is not PartialSampling.relaxed
+
+    def noise(self, shape):
+        words = self.word_noise(shape)
+        return (words,) if self.discrete else (words, self.coins(shape[:-1]))
+
+    def emit_words(self, logits, ids, noise):
+        # From (T, n, ...), or (T, 1), to (n, T, ...).
+        words, *coins = (ops.swapaxes(x, 0, 1) for x in noise)
+        soft = self.relaxed(logits, words)
+        return self.mix(self.one_hot(ids, logits), soft, *coins)
+
+    def emit(self, logits, noise=None):
+        return self.mix(*self.candidates(logits, noise))
+
+    def mix(self, hard, soft, coins=None, slope=None):
+        """Chooses between the word and the relaxed vector.
+
+        Args:
+            hard: Float32 one-hot tensor of shape `(..., V)`.
+            soft: Float32 tensor of shape `(..., V)`, the relaxed vector.
+            coins: Float tensor that broadcasts to `(...)`, uniform in
+                `[0, 1)`, or `None` to draw it.
+            slope: Float32 tensor of shape `(..., V)` whose gradient passes
+                where a word does. Defaults to `soft`.
+
+        Returns:
+            Float32 tensor of shape `(..., V)`.
+        """
+        words = remembered_words(hard) or WordIds(likeliest_words(hard))
+        slope = soft if slope is None else slope
+        if not self.discrete:
+            if coins is None:
+                coins = self.coins(ops.shape(soft)[:-1])
+            relaxed = ops.broadcast_to(coins < self.rho, ops.shape(words.ids))
+            words = words._replace(relaxed=relaxed, soft=soft)
+            hard = ops.where(relaxed[..., None], soft, hard)
+            if slope is not soft:
+                slope = ops.where(relaxed[..., None], soft, slope)
+        vectors = straight_through(ops.stop_gradient(hard), slope)
+        return remember_words(vectors, words)
+
+    def coins(self, shape):
+        """Uniform numbers that broadcast to `shape`, shared as configured."""
+        if self._coins is not None:
+            return self._coins
+        rank = len(shape)
+        if self.granularity == "step_sample" or rank == 0:
+            return self.uniform(shape)
+        if self.granularity == "batch":
+            return self.uniform((1,) * rank)
+        if rank == 1:
+            return self.uniform((1,) if self.granularity == "step" else shape)
+        if self.granularity == "step":
+            return self.uniform((1,) * (rank - 1) + (shape[-1],))
+        return self.uniform((*shape[:-1], 1))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "rho": self.config_of("rho"),
+            "granularity": self.granularity,
+        }
+
+
+def check_not_trained(variable, name):
+    """Refuses a variable that an optimizer would change."""
+    if getattr(variable, "trainable", False):
+        raise ValueError(
+            f"`{name}` must be a number, or a variable that is not trained. "
+            f"Received: {name}={variable!r}. Make it with `trainable=False`."
+        )
+
+
+def _in_unit(value):
+    return 0 <= value <= 1
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class PartialSamplingST(PartialSampling):
+    """Passes the whole distribution some of the time, a sampled word otherwise.
+
+    For every distribution independently,
+
+    ```
+    p = softmax(logits)
+    output = p                                  with probability rho
+    output = one_hot(w) + p - stop_gradient(p)  otherwise, with w ~ p
+    ```
+
+    `rho=0` is the straight-through estimator for a multinomial, `rho=1` passes
+    distributions only and is deterministic.
+
+    Args:
+        rho: Float in `[0, 1]`, probability of passing the distribution. The
+            authors' code names the complement, the probability of sampling.
+            If positive, it is held in a variable: `channel.rho.assign(0.5)`
+            changes it during training, and it is saved with the model. With
+            `rho=0` the channel is discrete for good. Or a schedule, a callable
+            of the training step such as an object of
+            `keras.optimizers.schedules`. Defaults to `0.25`.
+        granularity: String, what shares one draw between distribution and
+            word: `"step_sample"` nothing, `"step"` all sequences at one step,
+            `"sample"` all steps of one sequence, `"batch"` everything. The
+            step axis is the last but one of `logits`; logits of shape
+            `(rows, V)` are one step of as many sequences, and the draws of
+            `"sample"` and `"batch"` are held over the steps inside
+            `with channel.decoding(rows)`. Defaults to `"step_sample"`.
+        seed: Integer, optional seed of the sampling.
+
+    Call arguments:
+        logits: Float tensor of shape `(..., V)`.
+        training: Boolean. If `False`, emits the argmax as a one-hot vector.
+
+    Returns:
+        Float tensor of shape `(..., V)`; each last axis sums to one.
+
+    Example:
+
+    >>> channel = tfcap.layers.PartialSamplingST(rho=1.0)
+    >>> channel(np.log([[0.5, 0.25, 0.25]]), training=True).numpy()
+    array([[0.5 , 0.25, 0.25]], dtype=float32)
+    >>> channel(np.log([[0.5, 0.25, 0.25]])).numpy()
+    array([[1., 0., 0.]], dtype=float32)
+
+    Reference:
+
+    - Vered et al., Joint Optimization for Cooperative Image Captioning,
+      ICCV 2019, section 5. The paper speaks of a draw at each step and of a
+      share of the images; the authors' code draws per step and sample, which
+      is the default here.
+    """
+
+    def candidates(self, logits, noise=None):
+        """See the base; `noise` is a pair `(words, coins)`, both uniform."""
+        words, coins = (None, None) if noise is None else noise
+        soft = self.relaxed(logits, words)
+        return self.sample(soft, words), soft, coins
+
+    def relaxed(self, logits, noise):
+        return ops.softmax(logits, axis=-1)
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class GumbelSoftmaxST(PartialSampling):
+    """Samples words and differentiates through their Gumbel-softmax relaxation.
+
+    ```
+    u ~ uniform(0, 1), one number a word
+    y = softmax((logits - log(-log(u))) / temperature)
+    output = y                                          with probability rho
+    output = one_hot(argmax(y)) + y - stop_gradient(y)  otherwise
+    ```
+
+    The argmax is a sample from `softmax(logits)` at every temperature. `rho`
+    above 0 is the partial-sampling form; what it passes is the relaxed sample
+    `y`, noise included, not the distribution. With `backward_temperature` the
+    gradient, in either case, is that of `y` at this temperature; without `rho`
+    no value of `y` is passed on, and `temperature` is of no effect beside it.
+
+    Args:
+        temperature: Float, positive: low temperatures have relaxed samples
+            close to words and gradients of high variance. Held in a variable:
+            `channel.temperature.assign(0.7)` changes it during training, and
+            it is saved with the model. Or that variable itself, made with
+            `trainable=False`; or a schedule, a callable of the training step,
+            such as `tfcap.training.ExponentialTemperature()`. Defaults to
+            `0.5`.
+        rho: Float in `[0, 1]`, probability of passing the relaxed sample. If
+            positive, held in a variable as well; or a schedule. Defaults to
+            `0.0`.
+        granularity: String, what shares one draw of `rho`; see
+            `PartialSamplingST`. Defaults to `"step_sample"`.
+        seed: Integer, optional seed of the sampling.
+        backward_temperature: Float, variable or schedule as `temperature`, at
+            which the relaxed sample is differentiated: decoupled
+            straight-through. Defaults to `None`, `temperature`.
+
+    Call arguments:
+        logits: Float tensor of shape `(..., V)`.
+        training: Boolean. If `False`, emits the argmax as a one-hot vector.
+
+    Returns:
+        Float tensor of shape `(..., V)`; each last axis sums to one.
+
+    Example:
+
+    >>> channel = tfcap.layers.GumbelSoftmaxST(temperature=0.5, seed=0)
+    >>> words = channel(np.zeros((2, 3, 5)), training=True).numpy()
+    >>> sorted(set(words.ravel().tolist())), words.sum(-1).tolist()
+    ([0.0, 1.0], [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+
+    Reference:
+
+    - Jang et al., Categorical Reparameterization with Gumbel-Softmax,
+      ICLR 2017, section 2.2
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 4.3. The authors'
+      code marks every entry that equals the maximum; here a tie has one
+      winner, so that a word is one word.
+    - Vered et al., Joint Optimization for Cooperative Image Captioning,
+      ICCV 2019, section 5, for `rho`
+    - Shah et al., Improving Discrete Optimisation Via Decoupled
+      Straight-Through Estimator, 2024, for `backward_temperature`. There, the
+      forward temperature also flattens what words are drawn from; here it is
+      that of the relaxed sample alone, and words are the speaker's.
+    """
+
+    def __init__(
+        self,
+        temperature=0.5,
+        rho=0.0,
+        granularity="step_sample",
+        seed=None,
+        backward_temperature=None,
+        **kwargs,
+    ):
+        super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
+        temperatures = {"temperature": temperature}
+        self.decoupled = backward_temperature is not None
+        if self.decoupled:
+            temperatures["backward_temperature"] = backward_temperature
+        for name, value in temperatures.items():
+            check_not_trained(value, name)
+            self.hold(name, value, "positive", lambda x: x > 0)
+
+    @property
+    def temperature(self):
+        """The current temperature: a variable, or a schedule's value."""
+        return self.value_of("temperature")
+
+    @property
+    def backward_temperature(self):
+        """The current temperature of the gradient, or `None`."""
+        return self.value_of("backward_temperature") if self.decoupled else None
+
+    def candidates(self, logits, noise=None):
+        """See the base; `noise` is uniform, or a pair with the coins."""
+        coins = None
+        if isinstance(noise, tuple):
+            noise, coins = noise
+        if noise is None:
+            noise = self.word_noise(ops.shape(logits))
+        scores = self._perturbed(logits, noise)
+        hard = self.one_hot(likeliest_words(scores), logits)
+        return hard, self._soft(scores), coins
+
+    def word_noise(self, shape):
+        # A uniform number of exactly 0 would make the noise infinite.
+        return self.uniform(shape, minval=1e-20)
+
+    def relaxed(self, logits, noise):
+        return self._soft(self._perturbed(logits, noise))
+
+    def _perturbed(self, logits, noise):
+        # Of normalized logits, the words and the relaxed sample are the same.
+        return logits - ops.log(-ops.log(noise))
+
+    def _soft(self, scores):
+        soft = self._at(scores, self.temperature)
+        if not self.decoupled:
+            return soft
+        slope = self._at(scores, self.backward_temperature)
+        if self.discrete:
+            return slope  # no value is read
+        return straight_through(ops.stop_gradient(soft), slope)
+
+    def _at(self, scores, temperature):
+        return ops.softmax(
+            scores / ops.cast(temperature, scores.dtype), axis=-1
+        )
+
+    def get_config(self):
+        names = ["temperature"]
+        names += ["backward_temperature"] if self.decoupled else []
+        numbers = {name: self.config_of(name) for name in names}
+        return {**super().get_config(), "backward_temperature": None, **numbers}
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class ProbabilityChannel(WordChannel):
+    """Emits samples of a TensorFlow Probability distribution over words.
+
+    Emitted is the one-hot vector of the sample's largest entry, with the
+    gradient of the sample where the distribution is reparameterized, as
+    `RelaxedOneHotCategorical` is, and without a gradient otherwise.
+
+    Needs the TensorFlow backend and `pip install tfcap[probability]`.
+
+    Args:
+        distribution: String, a class of `tfp.distributions` that takes
+            `logits` of shape `(..., V)` and has samples of that shape.
+            Defaults to `"OneHotCategorical"`.
+        options: Dictionary of further arguments of the class. Defaults to
+            `None`.
+        seed: Integer, optional seed of the sampling.
+
+    Call arguments:
+        logits: Float tensor of shape `(..., V)`.
+        training: Boolean. If `False`, emits the argmax as a one-hot vector.
+
+    Returns:
+        Float tensor of shape `(..., V)`.
+
+    Raises:
+        ImportError: If TensorFlow Probability is not installed.
+        TypeError: If the distribution is not given by its name.
+
+    Example:
+
+    ```python
+    channel = tfcap.layers.ProbabilityChannel(
+        "RelaxedOneHotCategorical", {"temperature": 0.5}
+    )
+    words = channel(logits, training=True)
+    ```
+    """
+
+    def __init__(
+        self,
+        distribution="OneHotCategorical",
+        options=None,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(seed=seed, **kwargs)
+        if not isinstance(distribution, str):
+            raise TypeError(
+                "`distribution` must be the name of a class of "
+                "`tfp.distributions`, a string, so that the channel can be "
+                f"saved. Received: distribution={distribution!r}. Give "
+                f"{getattr(distribution, '__name__', 'its name')!r}."
+            )
+        self.distribution = distribution
+        self.options = options
+        distributions = _distributions()
+        if not hasattr(distributions, distribution):
+            raise ValueError(
+                "`distribution` must name a class of `tfp.distributions`. "
+                f"Received: distribution={distribution!r}."
+            )
+        self._make = getattr(distributions, distribution)
+
+    @property
+    def differentiable(self):
+        # A property of the class: the logits do not matter.
+        made = self._make(logits=[0.0, 0.0], **(self.options or {}))
+        return _reparameterized(made)
+
+    @property
+    def replays(self):
+        return True
+
+    def noise(self, shape):
+        return self.seed_generator.next()
+
+    def emit(self, logits, noise=None):
+        """Samples; `noise` is a seed, integers of shape `(2,)`."""
+        sample = self._sample(logits, noise)
+        hard = self.one_hot(likeliest_words(sample), logits)
+        return self._passed(hard, sample) if self.differentiable else hard
+
+    def emit_words(self, logits, ids, noise):
+        import tensorflow as tf
+
+        words = self.one_hot(ids, logits)
+        if not self.differentiable:
+            return words
+        steps = tf.transpose(logits, (1, 0, 2)), noise  # (T, n, V), (T, 2)
+        sample = tf.map_fn(
+            lambda step: self._sample(*step), steps, logits.dtype
+        )
+        return self._passed(words, tf.transpose(sample, (1, 0, 2)))
+
+    def _sample(self, logits, seed):
+        """Draws vectors `(..., V)`."""
+        import tensorflow as tf
+
+        made = self._make(logits=logits, **(self.options or {}))
+        seed = self.noise(()) if seed is None else seed
+        # TensorFlow Probability takes int32 seeds only.
+        sample = made.sample(seed=tf.cast(seed, tf.int32))
+        return tf.ensure_shape(tf.cast(sample, logits.dtype), logits.shape)
+
+    def _passed(self, hard, sample):
+        """One-hot vectors with the gradient of the sample."""
+        vectors = straight_through(hard, sample)
+        return remember_words(vectors, remembered_words(hard))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "distribution": self.distribution,
+            "options": self.options,
+        }
+
+
+def _reparameterized(made):
+    return (
+        made.reparameterization_type == _distributions().FULLY_REPARAMETERIZED
+    )
+
+
+def _distributions():
+    if keras.backend.backend() != "tensorflow":
+        raise ImportError(
+            "`ProbabilityChannel` needs the TensorFlow backend. "
+            f"Received: backend={keras.backend.backend()!r}."
+        )
+    try:
+        import tensorflow_probability as tfp
+
+        return tfp.distributions
+    except ImportError as error:
+        raise ImportError(
+            "`ProbabilityChannel` needs TensorFlow Probability. "
+            "Install it with `pip install tfcap[probability]`."
+        ) from error

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import sum_over_replicas
-from tfcap.losses.masked_loss import at_least_float32
+from tfcap._ops.sequences import at_least_float32
 
 CONVENTIONS = ("squared", "frobenius")
 
@@ -40,10 +40,11 @@ def embedding_norm(
 
     Example:
 
+    >>> from tfcap.losses.embedding_norm import embedding_norm
     >>> rows = np.array([[3.0, 4.0], [0.0, 0.0]])
-    >>> print(tfcap.losses.embedding_norm(rows, factor=1.0).numpy())
+    >>> print(embedding_norm(rows, factor=1.0).numpy())
     12.5
-    >>> norm = tfcap.losses.embedding_norm(rows, 1.0, convention="frobenius")
+    >>> norm = embedding_norm(rows, 1.0, convention="frobenius")
     >>> print(norm.numpy())
     2.5
 

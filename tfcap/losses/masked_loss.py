@@ -1,13 +1,17 @@
-"""The base class of losses with a mask, and the reduction of losses."""
+"""Losses over candidates and words, of which some may be absent."""
 
 from typing import Any
 
 import keras
 from keras import ops
 
+from tfcap._ops import masked_logsumexp
 from tfcap._ops import sum_over_replicas
+from tfcap._ops import token_log_probs
+from tfcap._ops.arguments import check_shapes
 from tfcap._ops.arguments import row_weights
-from tfcap._ops.loops import dense
+from tfcap._ops.sequences import at_least_float32
+from tfcap._ops.sequences import dense
 
 MEANS = ("mean", "sum_over_batch_size")
 REDUCTIONS = (None, "none", "sum", *MEANS, "mean_with_sample_weight")
@@ -146,8 +150,231 @@ def reduce_loss(
     return ops.divide_no_nan(total, divisor)
 
 
-def at_least_float32(tensor):
-    """Casts half precision and integers up; leaves float64 alone."""
-    tensor = ops.convert_to_tensor(tensor)
-    wide = keras.backend.result_type(tensor.dtype, "float32")
-    return ops.cast(tensor, wide)
+def n_pair_loss(labels: Any, scores: Any) -> tuple[Any, Any]:
+    """Scores the truth above every other candidate.
+
+    ```
+    loss = log(1 + sum_i exp(score_i - score_truth))
+         = -log(softmax(scores)[truth])
+    ```
+
+    over the candidates labelled 0: a softmax cross-entropy over the candidate
+    list. The N-pair loss differs in how scores are made, plain
+    dot products of embeddings whose norms are penalized (`EmbeddingNorm`).
+
+    Args:
+        labels: Tensor of shape `(..., N)`: 1 for the truth, 0 for a wrong
+            candidate, -1 for one to ignore (absent or a false negative). A
+            row has one truth; a row with none is absent. Of several truths in
+            a row, the mean score is used.
+        scores: Float tensor of shape `(..., N)`.
+
+    Returns:
+        Float tensor of shape `(...)`, at least float32, and a boolean one,
+        which rows are present.
+
+    Example:
+
+    >>> labels = np.array([[0, 1, 0], [-1, -1, -1]])
+    >>> scores = np.array([[1.0, 1.0, 1.0], [9.0, 9.0, 9.0]])
+    >>> from tfcap.losses.masked_loss import n_pair_loss
+    >>> loss, present = n_pair_loss(labels, scores)
+    >>> print(np.exp(loss).round(4), present.numpy())
+    [3. 1.] [ True False]
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, eq. 4
+    """
+    labels, scores = ops.convert_to_tensor(labels), at_least_float32(scores)
+    check_shapes(scores=(scores, "... N"), labels=(labels, "... N"))
+    is_truth = ops.equal(labels, 1)
+    truths = ops.sum(ops.cast(is_truth, scores.dtype), axis=-1)
+    present = truths > 0
+    keep = ops.logical_and(ops.equal(labels, 0), present[..., None])
+    truth = ops.sum(ops.where(is_truth, scores, 0), axis=-1)
+    truth = truth / ops.maximum(truths, 1)
+    margins = masked_logsumexp(scores - truth[..., None], keep)
+    return ops.softplus(margins), present
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class NPairLoss(MaskedLoss):
+    """N-pair loss over candidate scores, for `compile()`.
+
+    ```
+    loss = log(1 + sum_i exp(score_i - score_truth))
+    ```
+
+    A softmax cross-entropy over each row's candidates, in which candidates
+    may be ignored and rows may be absent: the mean is over present rows only,
+    exactly so under `tf.distribute`.
+
+    Args:
+        name: String. Defaults to `"n_pair_loss"`.
+        reduction: As in Keras. Defaults to `"sum_over_batch_size"`, the mean
+            over present rows.
+        dtype: String, optional.
+
+    Call arguments:
+        y_true: Tensor of shape `(B, ..., N)`: 1 truth, 0 wrong, -1 ignored. A
+            row without a 1 is absent.
+        y_pred: Float tensor of shape `(B, ..., N)`, the scores.
+
+    Returns:
+        Float scalar tensor; of shape `(B, ...)` if `reduction` is `None`.
+
+    Example:
+
+    >>> loss = tfcap.losses.NPairLoss()
+    >>> labels = np.array([[0, 1, 0], [-1, -1, -1]])
+    >>> scores = np.array([[1.0, 1.0, 1.0], [9.0, 9.0, 9.0]])
+    >>> print(np.exp(loss(labels, scores)).round(4))
+    3.0
+
+    Reference:
+
+    - Sohn, Improved Deep Metric Learning with Multi-class N-pair Loss
+      Objective, NIPS 2016
+    - Lu et al., Best of Both Worlds, NIPS 2017, eq. 4. Their released code
+      takes `exp()` of unshifted scores.
+    """
+
+    def __init__(
+        self,
+        name: str = "n_pair_loss",
+        reduction="sum_over_batch_size",
+        dtype: str | None = None,
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+
+    def values_and_present(self, y_true, y_pred):
+        return n_pair_loss(y_true, y_pred)
+
+    def hide(self, y_true, mask):
+        return ops.where(align(mask, len(y_true.shape), "mask"), y_true, -1)
+
+
+def one_pair_loss(anchor: Any, positive: Any, sample: Any) -> Any:
+    """Asks a generated sample to score above the truth, on embeddings.
+
+    ```
+    loss = log(1 + exp(dot(anchor, positive) - dot(anchor, sample)))
+    ```
+
+    The N-pair loss of one negative with the parts exchanged: the generator is
+    told to be what the discriminator prefers.
+
+    Args:
+        anchor: Float tensor of shape `(..., D)`, what is spoken about: the
+            embedding of image, question and history.
+        positive: Float tensor of shape `(..., D)`, the human answer's.
+        sample: Float tensor of shape `(..., D)`, the generated answer's.
+
+    Returns:
+        Float tensor of shape `(...)`, at least float32.
+
+    Example:
+
+    >>> a = np.array([[1.0, 0.0]])
+    >>> from tfcap.losses.masked_loss import one_pair_loss
+    >>> loss = one_pair_loss(a, positive=a, sample=a)
+    >>> print(np.exp(loss).round(4))
+    [2.]
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, eq. 5
+    """
+    anchor, positive, sample = map(at_least_float32, (anchor, positive, sample))
+    check_shapes(
+        anchor=(anchor, "... D"),
+        positive=(positive, "... D"),
+        sample=(sample, "... D"),
+    )
+    # Scores are subtracted last: differences of embeddings would round worse.
+    truth = ops.sum(anchor * positive, axis=-1)
+    emitted = ops.sum(anchor * sample, axis=-1)
+    return ops.softplus(truth - emitted)
+
+
+REDUCED_OVER = ("sequence", "token")
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class SequenceCrossentropy(MaskedLoss):
+    """Teacher-forcing loss of a speaker, for `compile()`.
+
+    ```
+    word = -log(softmax(logits_t)[token_t])
+    loss = mean over sequences of the sum of their words   over "sequence"
+    loss = mean over words                                 over "token"
+    ```
+
+    Padding counts in neither mean. The computation is pinned to float32:
+    Keras casts labels to a loss's dtype, and half precision would change word
+    ids beyond 2048 (256 in bfloat16).
+
+    Args:
+        reduction_over: `"sequence"` or `"token"`. Defaults to `"sequence"`,
+            the likelihood of whole captions or answers.
+        name: String. Defaults to `"sequence_crossentropy"`.
+        reduction: As in Keras. Defaults to `"sum_over_batch_size"`, the mean
+            over sequences or words.
+        pad: Integer, id of padding, as that of the speaker. Where it also
+            ends sequences, their ends are not told from it, and do not count:
+            `tfcap.objectives.TeacherForcing` knows them apart. Defaults to
+            `0`.
+
+    Call arguments:
+        y_true: Integer tensor of shape `(B, ..., T)`, word ids padded with
+            `pad`, the end token included.
+        y_pred: Float tensor of shape `(B, ..., T, V)`, logits.
+
+    Returns:
+        Float32 scalar tensor; if `reduction` is `None`, of shape `(B, ...)`
+        or, over tokens, `(B, ..., T)`.
+
+    Example:
+
+    >>> loss = tfcap.losses.SequenceCrossentropy(reduction_over="token")
+    >>> tokens, logits = np.array([[3, 2, 0]]), np.zeros((1, 3, 4))
+    >>> print(np.exp(loss(tokens, logits)).round(4))
+    4.0
+    """
+
+    def __init__(
+        self,
+        reduction_over="sequence",
+        name: str = "sequence_crossentropy",
+        reduction="sum_over_batch_size",
+        pad: int = 0,
+    ):
+        super().__init__(name=name, reduction=reduction, dtype="float32")
+        if reduction_over not in REDUCED_OVER:
+            raise ValueError(
+                f"`reduction_over` must be one of {REDUCED_OVER}. "
+                f"Received: reduction_over={reduction_over!r}."
+            )
+        self.reduction_over = reduction_over
+        self.pad = pad
+
+    def values_and_present(self, y_true, y_pred):
+        tokens = ops.cast(y_true, "int32")
+        check_shapes(logits=(y_pred, "... T V"), tokens=(tokens, "... T"))
+        words = ops.not_equal(tokens, self.pad)
+        values = ops.where(words, -token_log_probs(y_pred, tokens), 0)
+        if self.reduction_over == "token":
+            return values, words
+        return ops.sum(values, axis=-1), ops.any(words, axis=-1)
+
+    def hide(self, y_true, mask):
+        mask = align(mask, len(y_true.shape), "mask")
+        return ops.where(mask, y_true, self.pad)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "reduction_over": self.reduction_over,
+            "pad": self.pad,
+        }

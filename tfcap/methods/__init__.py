@@ -1,10 +1,9 @@
 """Published methods as functions of networks that return a Keras model.
 
 Each takes built networks and numbers, and returns a
-`tfcap.training.ObjectiveModel` (one network learns) or
-`tfcap.training.JointTraining`
-(several), for `compile()` with an optimizer for each and `fit()` on what
-Keras' `fit` takes. What is annealed is given as a schedule of the step.
+`tfcap.training.JointTraining`, for `compile()` with an optimizer for each who
+learns and `fit()` on what Keras' `fit` takes. What is annealed is given as a
+schedule of the step.
 
 | function | published as | paper | who learns |
 |---|---|---|---|

@@ -74,7 +74,7 @@ def actor_critic(
     check_speaker(speaker)
     words = WordLimits(max_length, suppress, seed)
     samples = words.sample(num_samples=num_samples, keep_states=True)
-    critic = LearnedBaseline(samples, state_units, baseline_units)
+    critic = LearnedBaseline(state_units, baseline_units)
     objective = ScoreFunction(
         reward,
         samples,

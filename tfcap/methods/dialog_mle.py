@@ -5,7 +5,8 @@ from typing import Any
 from tfcap.decoding import Speaker
 from tfcap.decoding.speaker import check_speaker
 from tfcap.objectives import TeacherForcing
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def dialog_mle(
@@ -14,7 +15,7 @@ def dialog_mle(
     normalize: str = "sequence",
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a generator on the human answers: LF-G, HREA-G, MN-G, HCIAE-G-MLE.
 
     ```
@@ -31,10 +32,10 @@ def dialog_mle(
         normalize: `"sequence"` sums over the words of an answer, `"token"`
             averages. Defaults to `"sequence"`.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
-        **options: Further arguments of `tfcap.training.ObjectiveModel`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`, for `compile(optimizer)` and `fit()`
+        `tfcap.training.JointTraining`, for `compile(optimizer)` and `fit()`
         on batches that the generator reads.
 
     Raises:
@@ -64,9 +65,5 @@ def dialog_mle(
     - Lu et al., Best of Both Worlds, NIPS 2017, equation 2 and Table 1
     """
     check_speaker(generator, "generator")
-    return ObjectiveModel(
-        TeacherForcing(normalize),
-        generator,
-        global_clipnorm=global_clipnorm,
-        **options,
-    )
+    learner = Learner(generator, TeacherForcing(normalize), global_clipnorm)
+    return JointTraining(generator, {"generator": learner}, **options)

@@ -5,9 +5,10 @@ from typing import Any
 from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import anchored
-from tfcap.objectives import PreferenceLoss
 from tfcap.objectives import TeacherForcing
-from tfcap.training import ObjectiveModel
+from tfcap.objectives.ranking import PreferenceLoss
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def dpo(
@@ -26,7 +27,7 @@ def dpo(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a speaker to prefer those of its captions that a reward prefers.
 
     ```
@@ -48,7 +49,7 @@ def dpo(
             As those of `scst()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -81,15 +82,14 @@ def dpo(
     )
     if human_weight:
         objective += human_weight * TeacherForcing("token")
-    return ObjectiveModel(
-        *(objective, speaker, anchored(speaker, reference), global_clipnorm),
-        **options,
-    )
+    anchored(speaker, reference)
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)
 
 
 def ipo(
     speaker: Any, reward: Any, reference: Any, **options: Any
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains as `dpo()`, by the squared error of margins.
 
     ```
@@ -102,7 +102,7 @@ def ipo(
         speaker, reward, reference, **options: As those of `dpo()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Reference:
 
@@ -123,7 +123,7 @@ def ipo(
     return dpo(speaker, reward, reference, **{"loss": "ipo"} | options)
 
 
-def simpo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
+def simpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     """Trains as `dpo()`, by mean log probabilities, without a reference.
 
     ```
@@ -136,7 +136,7 @@ def simpo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
             to `1.0`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Reference:
 

@@ -10,13 +10,14 @@ from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import embedder
 from tfcap.methods.parts import frozen
 from tfcap.methods.parts import relaxed_feedback
+from tfcap.methods.parts import through_words
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
 from tfcap.objectives import DecoderBaseline
-from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import Retrieval
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 ESTIMATORS = ("reinforce", "straight_through", "psst")
 
@@ -42,7 +43,7 @@ def frozen_listener(
     termination: str = "sampled",
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a speaker for a listener that only ever read people.
 
     ```
@@ -71,10 +72,10 @@ def frozen_listener(
         speaker, lambda_, naturalness, margin, negatives, same: As those of
             `psst()`.
         max_length, suppress, seed, global_clipnorm: Likewise.
-        **options: Further arguments of `tfcap.training.ObjectiveModel`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -140,13 +141,9 @@ def frozen_listener(
                 temperature,
             ),
             feedback=relaxed_feedback(speaker) if partial else "index",
-            termination=termination,
         )
-        term = Pathwise(judged, samples, reduction="sum")
-    return ObjectiveModel(
-        trade_off(lambda_, term, naturalness, words),
-        speaker,
-        frozen(listener=listener),
-        global_clipnorm,
-        **options,
-    )
+        term = through_words(judged, samples, termination, "sum")
+    frozen(listener)
+    objective = trade_off(lambda_, term, naturalness, words)
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)

@@ -5,7 +5,7 @@ from typing import Any
 from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import frozen
-from tfcap.objectives import ListenerLoss
+from tfcap.objectives.score_function import ListenerLoss
 from tfcap.rewards import Retrieval
 from tfcap.training import JointTraining
 from tfcap.training import Learner
@@ -60,7 +60,7 @@ def frozen_speaker(
       ICCV 2019, Table 3
     """
     check_speaker(speaker)
-    frozen(speaker=speaker)
+    frozen(speaker)
     samples = WordLimits(max_length, suppress, seed).sample()
     samples.inference = True  # It stays as it is: without dropout.
     judged = Retrieval(listener, margin, negatives, same=same)

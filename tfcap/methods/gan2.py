@@ -10,9 +10,9 @@ from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.methods.dialog_networks import check_discriminator
 from tfcap.objectives import Pathwise
-from tfcap.objectives import SupervisedLoss
 from tfcap.objectives import TeacherForcing
-from tfcap.objectives import rank_with_fakes
+from tfcap.objectives.discriminator_loss import rank_with_fakes
+from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.rewards import DialogScore
 from tfcap.training import JointTraining
 from tfcap.training import Learner

@@ -9,12 +9,13 @@ from tfcap.decoding import Speaker
 from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.methods.dialog_networks import check_discriminator
-from tfcap.objectives import Pathwise
+from tfcap.methods.parts import through_words
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import DialogScore
 from tfcap.rewards import Surprisal
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def gdis(
@@ -31,7 +32,7 @@ def gdis(
     entropy_weight: float = 0.0,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Transfers a discriminator's knowledge to a generator: G-DIS.
 
     ```
@@ -64,10 +65,10 @@ def gdis(
             nats, which is taken from the loss. Not in the paper. Defaults to
             `0.0`.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
-        **options: Further arguments of `tfcap.training.ObjectiveModel`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`, for `compile(optimizer)` and `fit()`
+        `tfcap.training.JointTraining`, for `compile(optimizer)` and `fit()`
         on batches that both networks read.
 
     Raises:
@@ -106,23 +107,13 @@ def gdis(
     check_speaker(generator, "generator")
     check_discriminator(discriminator)
     discriminator.trainable = False
-    sample = Sample(
-        GumbelSoftmaxST(temperature, seed=seed),
-        1,
-        max_length,
-        termination=termination,
-    )
+    sample = Sample(GumbelSoftmaxST(temperature, seed=seed), 1, max_length)
     score = DialogScore(discriminator, temperature=pair_temperature)
-    objective = Pathwise(score, sample)
-    objective += mle_weight * TeacherForcing(normalize)
+    term = through_words(score, sample, termination)
+    objective = term + mle_weight * TeacherForcing(normalize)
     if entropy_weight:
         # The same sample's words, scored by their values alone.
-        bonus = ScoreFunction(Surprisal(per_word=True), sample)
+        bonus = ScoreFunction(Surprisal(per_word=True), term.decoder)
         objective += entropy_weight * bonus
-    return ObjectiveModel(
-        objective,
-        generator,
-        {"discriminator": discriminator},
-        global_clipnorm=global_clipnorm,
-        **options,
-    )
+    learner = Learner(generator, objective, global_clipnorm)
+    return JointTraining(generator, {"generator": learner}, **options)

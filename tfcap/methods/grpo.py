@@ -9,14 +9,15 @@ from tfcap.methods.parts import check_unread
 from tfcap.methods.parts import clipped_updates
 from tfcap.methods.parts import with_own_clip
 from tfcap.objectives import ClippedRatio
-from tfcap.objectives import KLDivergence
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
+from tfcap.objectives.proximal import KLDivergence
 from tfcap.rewards import Standardized
 from tfcap.rewards import WeightedSum
 from tfcap.rewards import as_reward
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def grpo(
@@ -38,7 +39,7 @@ def grpo(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a speaker for a reward, above the mean of an image's captions.
 
     ```
@@ -70,13 +71,13 @@ def grpo(
         clip: `tfcap.objectives.ClippedRatio` of several updates, or of
             minibatches: in one update of a whole batch ratios are 1, and a
             clip is refused. Defaults to `ClippedRatio(0.2)`.
-        updates_per_rollout: Integer, see `tfcap.training.ObjectiveModel`.
+        updates_per_rollout: Integer, see `tfcap.training.JointTraining`.
             Defaults to `1`.
         human_weight, max_length, suppress, seed, global_clipnorm, **options:
             As those of `scst()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -110,7 +111,7 @@ def grpo(
         standardize=standardize,
         mask_unfinished=mask_unfinished,
     )
-    learners = anchored(speaker, reference)
+    anchored(speaker, reference)
     if reference is not None:
         by_word = "sequence" if normalize == "sequence" else "length"
         divergence = KLDivergence(
@@ -123,12 +124,11 @@ def grpo(
     if human_weight:
         objective += human_weight * TeacherForcing("token")
     options |= clipped_updates(clip, updates_per_rollout, options)
-    return ObjectiveModel(
-        objective, speaker, learners, global_clipnorm, **options
-    )
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)
 
 
-def dr_grpo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
+def dr_grpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     """Trains as `grpo()`, without its two biases.
 
     ```
@@ -144,7 +144,7 @@ def dr_grpo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
         speaker, reward, **options: As those of `grpo()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Reference:
 
@@ -164,7 +164,7 @@ def dr_grpo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
     return grpo(speaker, reward, **own | options)
 
 
-def dapo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
+def dapo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     """Trains as `grpo()`, by words, clipped higher, finished captions alone.
 
     All words of a batch weigh alike, a ratio may rise by 0.28 and fall by 0.2,
@@ -181,7 +181,7 @@ def dapo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
         **options: As those of `grpo()`; `updates_per_rollout` defaults to `4`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Reference:
 
@@ -202,7 +202,7 @@ def dapo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
     return grpo(speaker, reward, **own | options)
 
 
-def gspo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
+def gspo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     """Trains as `grpo()`, with one importance ratio for a caption.
 
     The ratio is the geometric mean of those of its words, with bounds of 3e-4
@@ -214,7 +214,7 @@ def gspo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
         **options: As those of `grpo()`; `updates_per_rollout` defaults to `4`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Reference:
 
@@ -233,7 +233,7 @@ def gspo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
     return grpo(speaker, reward, **with_own_clip(clip, options))
 
 
-def gdpo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
+def gdpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     """Trains as `grpo()`, each of several rewards standardized by itself.
 
     ```
@@ -249,7 +249,7 @@ def gdpo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
         **options: As those of `grpo()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Reference:
 

@@ -93,7 +93,7 @@ def mixer(
         keep_states=True,
         suppress=suppress,
     )
-    baseline = LearnedBaseline(mixed, state_units, baseline_units)
+    baseline = LearnedBaseline(state_units, baseline_units)
     objective = weight * ScoreFunction(reward, mixed, baseline)
     objective += (1.0 - weight) * TeacherForcing(decoder=mixed)
     return with_baseline(speaker, baseline, objective, global_clipnorm, options)

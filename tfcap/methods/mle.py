@@ -5,7 +5,8 @@ from typing import Any
 from tfcap.decoding import ScheduledSampling
 from tfcap.decoding.speaker import check_speaker
 from tfcap.objectives import TeacherForcing
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def mle(
@@ -16,7 +17,7 @@ def mle(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a speaker to say what people say: teacher forcing.
 
     ```
@@ -34,10 +35,10 @@ def mle(
             over the words of a caption.
         seed: Integer, of the words of its own.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
-        **options: Further arguments of `tfcap.training.ObjectiveModel`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If `speaker` is none.
@@ -67,9 +68,6 @@ def mle(
     decoder = None
     if callable(scheduled_sampling) or scheduled_sampling != 0:
         decoder = ScheduledSampling(scheduled_sampling, seed=seed)
-    return ObjectiveModel(
-        TeacherForcing(normalize, decoder=decoder),
-        speaker,
-        global_clipnorm=global_clipnorm,
-        **options,
-    )
+    objective = TeacherForcing(normalize, decoder=decoder)
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)

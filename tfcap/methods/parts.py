@@ -23,8 +23,10 @@ from tfcap.layers import ReinMaxRao
 from tfcap.layers import WordChannel
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import DecoderBaseline
+from tfcap.objectives import ExpectedEnding
 from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import Objective
+from tfcap.objectives import Pathwise
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import as_reward
 from tfcap.training import JointTraining
@@ -39,6 +41,10 @@ CHANNELS = {
     "reinmax_rao": ReinMaxRao,
     "reinmax_cv": ReinMaxCV,
 }
+
+
+#: Estimators of gradients through words, by how captions end.
+TERMINATIONS = {"sampled": Pathwise, "expected": ExpectedEnding}
 
 
 class WordLimits:
@@ -104,6 +110,12 @@ def word_channel(
 def relaxed_feedback(speaker: Any) -> str:
     """The feedback of partial sampling: of speakers that read ids, these."""
     return "index" if getattr(speaker, "reads_ids", False) else "relaxed"
+
+
+def through_words(reward, samples, termination="sampled", reduction="mean"):
+    """A reward, differentiated through the words of a decoder."""
+    check_choice(termination, "termination", tuple(TERMINATIONS))
+    return TERMINATIONS[termination](reward, samples, reduction=reduction)
 
 
 def trade_off(lambda_, discriminability, naturalness, words):
@@ -218,24 +230,21 @@ def embedder(network: Any) -> Any:
     return Embedder(*network) if pair else network
 
 
-def frozen(**networks: Any) -> dict:
-    """Networks that are read and left as they are."""
-    found = {}
-    for name, network in networks.items():
+def frozen(*networks: Any) -> None:
+    """Has networks be read and left as they are."""
+    for network in networks:
         if isinstance(network, keras.layers.Layer):
             network.trainable = False
-            found[name] = network
-    return found
 
 
-def frozen_embedders(retrievers: Iterable) -> tuple[list, dict]:
-    """Objects that embed, of several retrievers, and the networks among them.
+def frozen_embedders(retrievers: Iterable) -> list:
+    """Objects that embed, of several retrievers.
 
     All of them are read and left as they are.
     """
     found = [embedder(retriever) for retriever in retrievers]
-    names = {f"retriever_{i}": each for i, each in enumerate(found)}
-    return found, frozen(**names)
+    frozen(*found)
+    return found
 
 
 def joint_players(
@@ -257,10 +266,10 @@ def joint_players(
     }
 
 
-def anchored(speaker: Any, reference: Any) -> dict:
-    """A reference speaker as a network that is read and left as it is."""
+def anchored(speaker: Any, reference: Any) -> None:
+    """Has a reference speaker be read and left as it is."""
     if reference is None:
-        return {}
+        return
     if reference is speaker:
         raise ValueError(
             "`reference` must be another object than `speaker`, which moves. "
@@ -268,11 +277,11 @@ def anchored(speaker: Any, reference: Any) -> dict:
             "`tfcap.models.WithoutAdapters(speaker)`."
         )
     check_speaker(reference, "reference")
-    return frozen(reference=reference)
+    frozen(reference)
 
 
 def clipped_updates(clip: Any, updates: int, options: dict) -> dict:
-    """Arguments of `ObjectiveModel`: updates of a rollout, and their ratio.
+    """Arguments of `JointTraining`: updates of a rollout, and their ratio.
 
     One update on all that was drawn has a ratio of 1, and needs none.
 

@@ -88,7 +88,7 @@ def policy_gradient(
     check_speaker(speaker)
     words = WordLimits(max_length, suppress, seed)
     samples = words.sample(keep_states=True)
-    baseline = LearnedBaseline(samples, state_units, baseline_units)
+    baseline = LearnedBaseline(state_units, baseline_units)
     credit = None
     if num_continuations:
         credit = MonteCarlo(num_continuations, rollout_every)

@@ -7,9 +7,9 @@ from tfcap.layers import WordChannel
 from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import joint_players
 from tfcap.methods.parts import relaxed_feedback
+from tfcap.methods.parts import through_words
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
-from tfcap.objectives import Pathwise
 from tfcap.rewards import Retrieval
 from tfcap.training import JointTraining
 
@@ -77,8 +77,8 @@ def psst(
         seed: Integer, of what is sampled.
         termination: `"sampled"`, as in the paper, or `"expected"`, which has
             the gradient to the decision to stop, see
-            `tfcap.objectives.Pathwise`. A listener finds more by every further
-            word: in our runs fewer captions then had an end.
+            `tfcap.objectives.ExpectedEnding`. A listener finds more by
+            every further word: in our runs fewer captions then had an end.
         global_clipnorm: Float or `None`, norm to clip the gradient of either
             network to.
         **options: Further arguments of `tfcap.training.JointTraining`.
@@ -127,10 +127,9 @@ def psst(
     samples = words.sample(
         word_channel(psst, channel, seed, rho, temperature),
         feedback=relaxed_feedback(speaker),
-        termination=termination,
     )
     judged = Retrieval(listener, margin, negatives, same=same)
-    term = Pathwise(judged, samples, reduction="sum")
+    term = through_words(judged, samples, termination, "sum")
     objective = trade_off(lambda_, term, naturalness, words)
     learners = joint_players(
         speaker, listener, objective, global_clipnorm=global_clipnorm

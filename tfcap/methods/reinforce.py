@@ -8,8 +8,8 @@ from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import joint_players
 from tfcap.methods.parts import trade_off
 from tfcap.objectives import DecoderBaseline
-from tfcap.objectives import ListenerLoss
 from tfcap.objectives import ScoreFunction
+from tfcap.objectives.score_function import ListenerLoss
 from tfcap.rewards import Retrieval
 from tfcap.training import JointTraining
 

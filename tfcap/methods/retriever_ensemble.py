@@ -19,7 +19,8 @@ from tfcap.objectives import TeacherForcing
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import as_reward
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 ESTIMATORS = ("reinforce", "psst", "teacher_forcing")
 
@@ -43,7 +44,7 @@ def retriever_ensemble(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a speaker for a metric and an ensemble of frozen retrievers.
 
     ```
@@ -85,10 +86,10 @@ def retriever_ensemble(
             for among.
         same: String, see `tfcap.rewards.BidirectionalContrastive`.
         max_length, suppress, seed, global_clipnorm: As those of `psst()`.
-        **options: Further arguments of `tfcap.training.ObjectiveModel`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If a network is of another kind.
@@ -141,7 +142,7 @@ def retriever_ensemble(
             "`retrievers` must hold at least one. Received: retrievers=[]. "
             "Train a `tfcap.models.RetrievalListener` on human captions."
         )
-    retrievers, networks = frozen_embedders(retrievers)
+    retrievers = frozen_embedders(retrievers)
     words = WordLimits(max_length, suppress, seed)
     about = {"same": same, "temperature": temperature, "directions": directions}
     # A caption is not to differ from the others of its image.
@@ -175,6 +176,5 @@ def retriever_ensemble(
             objective += self_critical_term(reward, words, num_samples)
     if human_weight:
         objective += human_weight * TeacherForcing("token")
-    return ObjectiveModel(
-        objective, speaker, networks, global_clipnorm, **options
-    )
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)

@@ -12,7 +12,8 @@ from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import ClippedRatio
 from tfcap.rewards import KLPenalty
 from tfcap.rewards import as_reward
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def rloo(
@@ -31,7 +32,7 @@ def rloo(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a speaker for a reward, above the mean of its other samples.
 
     ```
@@ -53,7 +54,7 @@ def rloo(
             `scst()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -78,7 +79,7 @@ def rloo(
     check_speaker(speaker)
     check_choice(baseline, "baseline", ("leave_one_out", "greedy"))
     words, reward = WordLimits(max_length, suppress, seed), as_reward(reward)
-    learners = anchored(speaker, reference)
+    anchored(speaker, reference)
     if reference is not None:
         reward = reward + kl_weight * KLPenalty(reference)
     elif kl_weight:
@@ -87,12 +88,11 @@ def rloo(
         reward, words, num_samples, baseline, normalize
     )
     options |= clipped_updates(clip, updates_per_rollout, options)
-    return ObjectiveModel(
-        objective, speaker, learners, global_clipnorm, **options
-    )
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)
 
 
-def ppo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
+def ppo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     """Trains as `rloo()`, with several clipped updates a rollout.
 
     ```
@@ -111,7 +111,7 @@ def ppo(speaker: Any, reward: Any, **options: Any) -> ObjectiveModel:
             and `normalize` to `"token"`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Reference:
 

@@ -6,7 +6,8 @@ from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import self_critical_term
 from tfcap.objectives import TeacherForcing
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def scst(
@@ -22,7 +23,7 @@ def scst(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a speaker for a metric, above its own greedy captions.
 
     ```
@@ -39,11 +40,12 @@ def scst(
         human_weight: Float, of the likelihood of human captions beside it.
         normalize: As that of `tfcap.objectives.ScoreFunction`.
         max_length, suppress, seed, global_clipnorm: As those of `psst()`.
-        **options: Further arguments of `tfcap.training.ObjectiveModel`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`. Its `objective` may be the
-        `naturalness` of other methods.
+        `tfcap.training.JointTraining`. The objective of its learner,
+        `training.learners["speaker"].objective`, may be the `naturalness` of
+        other methods.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -74,6 +76,5 @@ def scst(
     )
     if human_weight:
         objective += human_weight * TeacherForcing("token")
-    return ObjectiveModel(
-        objective, speaker, global_clipnorm=global_clipnorm, **options
-    )
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)

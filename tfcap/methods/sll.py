@@ -15,7 +15,8 @@ from tfcap.objectives import ScoreFunction
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Surprisal
 from tfcap.rewards import as_reward
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 VARIANTS = ("paper", "code")
 
@@ -30,7 +31,7 @@ def sll(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Sequence-level learning: a metric, above that of the greedy caption.
 
     ```
@@ -43,10 +44,10 @@ def sll(
         reward: `tfcap.rewards.Reward`, such as `CIDErD`.
         num_samples: Integer `S`, captions drawn of an image.
         max_length, suppress, seed, global_clipnorm: As those of `psst()`.
-        **options: Further arguments of `tfcap.training.ObjectiveModel`.
+        **options: Further arguments of `tfcap.training.JointTraining`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -71,9 +72,8 @@ def sll(
     check_speaker(speaker)
     words = WordLimits(max_length, suppress, seed)
     objective = _precision(reward, words, words.sample(num_samples=num_samples))
-    return ObjectiveModel(
-        objective, speaker, global_clipnorm=global_clipnorm, **options
-    )
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)
 
 
 def sll_me(
@@ -87,7 +87,7 @@ def sll_me(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Sequence-level learning with maximum entropy: words are explored.
 
     ```
@@ -100,7 +100,7 @@ def sll_me(
         max_length, suppress, seed, global_clipnorm, **options: Likewise.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -128,9 +128,8 @@ def sll_me(
     surprisal = Surprisal(per_word=True)
     bonus = ScoreFunction(surprisal, samples, LeaveOneOutBaseline())
     objective = _precision(reward, words, samples) + entropy_weight * bonus
-    return ObjectiveModel(
-        objective, speaker, global_clipnorm=global_clipnorm, **options
-    )
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)
 
 
 def sll_sle(
@@ -145,7 +144,7 @@ def sll_sle(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Sequence-level learning with sequence-level exploration.
 
     ```
@@ -166,7 +165,7 @@ def sll_sle(
         max_length, suppress, seed, global_clipnorm, **options: Likewise.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -206,9 +205,8 @@ def sll_sle(
         weight = 0.5
     objective = alpha * _precision(reward, words, samples)
     objective += (1.0 - alpha) * weight * bonus
-    return ObjectiveModel(
-        objective, speaker, global_clipnorm=global_clipnorm, **options
-    )
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)
 
 
 def _precision(reward, words, samples):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfcap.methods.frozen_listener import frozen_listener
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
 
 
 def sr_pl(
@@ -13,7 +13,7 @@ def sr_pl(
     lambda_: float,
     distractors: str = "distractor_image",
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a speaker for a listener, with unlabeled images to tell apart.
 
     As `frozen_listener()` by REINFORCE; the images that a caption must not be
@@ -27,7 +27,7 @@ def sr_pl(
             `naturalness` and `max_length`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If a network is of another kind.

@@ -6,9 +6,9 @@ from tfcap.decoding.speaker import check_speaker
 from tfcap.layers import WordChannel
 from tfcap.methods.parts import WordLimits
 from tfcap.methods.parts import joint_players
+from tfcap.methods.parts import through_words
 from tfcap.methods.parts import trade_off
 from tfcap.methods.parts import word_channel
-from tfcap.objectives import Pathwise
 from tfcap.rewards import Retrieval
 from tfcap.training import JointTraining
 
@@ -83,10 +83,9 @@ def straight_through(
     words = WordLimits(max_length, suppress, seed)
     samples = words.sample(
         word_channel(straight_through, channel, seed, temperature=temperature),
-        termination=termination,
     )
     judged = Retrieval(listener, margin, negatives, same=same)
-    term = Pathwise(judged, samples, reduction="sum")
+    term = through_words(judged, samples, termination, "sum")
     objective = trade_off(lambda_, term, naturalness, words)
     learners = joint_players(
         speaker, listener, objective, global_clipnorm=global_clipnorm

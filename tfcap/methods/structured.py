@@ -6,7 +6,8 @@ from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.parts import WordLimits
 from tfcap.objectives import StructureLoss
 from tfcap.objectives import TeacherForcing
-from tfcap.training import ObjectiveModel
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 
 def structured(
@@ -23,7 +24,7 @@ def structured(
     seed: int | None = None,
     global_clipnorm: float | None = None,
     **options: Any,
-) -> ObjectiveModel:
+) -> JointTraining:
     """Trains a speaker to rank its captions of an image as a reward does.
 
     ```
@@ -43,7 +44,7 @@ def structured(
             As those of `scst()`.
 
     Returns:
-        `tfcap.training.ObjectiveModel`.
+        `tfcap.training.JointTraining`.
 
     Raises:
         TypeError: If `speaker` or `reward` is none.
@@ -72,6 +73,5 @@ def structured(
     objective = StructureLoss(reward, samples, loss, scale, length_normalized)
     if human_weight:
         objective += human_weight * TeacherForcing("token")
-    return ObjectiveModel(
-        objective, speaker, global_clipnorm=global_clipnorm, **options
-    )
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner}, **options)

@@ -285,7 +285,7 @@ def _retrievers(given):
             "`retriever` must be one, or a list of at least one. Received: "
             "retriever=[]."
         )
-    return frozen_embedders(several)[0]
+    return frozen_embedders(several)
 
 
 def _contrast(retriever, texts, about):

@@ -5,8 +5,7 @@ import math
 import keras
 from keras import ops
 
-from tfcap._ops import check_shape
-from tfcap._ops.arguments import check_labels
+from tfcap._ops.arguments import check_shapes
 from tfcap._ops.arguments import row_weights
 
 
@@ -62,8 +61,7 @@ class RankingMetric(keras.metrics.Metric):
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true = ops.cast(y_true, self.dtype)
         y_pred = ops.convert_to_tensor(y_pred)
-        check_shape(y_pred, "... N", "y_pred")
-        check_labels(y_true, y_pred, "y_true", "y_pred")
+        check_shapes(y_pred=(y_pred, "... N"), y_true=(y_true, "... N"))
         values, present = self.values_and_present(y_true, y_pred)
         unranked = ops.logical_and(ops.isnan(y_pred), y_true >= 0)
         values = ops.cast(values, self.dtype)

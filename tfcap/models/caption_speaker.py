@@ -5,8 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap._ops import repeat_samples
-from tfcap.layers import ConditionDropout
+from tfcap.layers.condition_dropout import ConditionDropout
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions
 from tfcap.models.inputs import entry
@@ -14,7 +13,6 @@ from tfcap.models.inputs import image_features
 from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import WordByWord
-from tfcap.models.word_by_word import word_rows
 
 
 class CaptionSpeaker(ImageNetwork, WordByWord):
@@ -50,7 +48,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
             vocabulary. Defaults to `0`.
         condition_dropout: Float in `[0, 1)`, share of the images of a batch
             that are not shown in training, so that decoders may use
-            `guidance`, see `tfcap.layers.ConditionDropout`. Defaults to `0.0`.
+            `guidance`, see `ConditionDropout`. Defaults to `0.0`.
         dropped_condition: String, what is shown instead, after the
             preprocessing and in every position: `"zeros"` or `"learned"`.
             Defaults to `None`, zeros where `condition_dropout` is not 0.
@@ -149,15 +147,8 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         raise NotImplementedError
 
     def call(self, inputs, training=False):
-        tokens = self.references(inputs)
-        _, samples, length = ops.shape(tokens)  # S and T may be unknown
         state = self.begin(inputs, training=training)
-        hidden = self.teacher_forced(
-            repeat_samples(state, samples), word_rows(tokens), training
-        )
-        logits = self.compute_logits(hidden, training)
-        shape = (-1, samples, length, self.vocabulary_size)
-        return ops.reshape(logits, shape)
+        return self.logits(state, self.references(inputs), training)
 
     def references(self, inputs: dict) -> Any:
         """Returns the human captions: `(B, S, T)`."""

@@ -6,9 +6,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.layers._fast.word_vectors import cast_words
-from tfcap.layers._fast.word_vectors import embed_words
-from tfcap.models.dropout import uses_training
+from tfcap.layers._fast import cast_words
+from tfcap.layers._fast import embed_words
+from tfcap.models.adapters import uses_training
 
 #: Backbones that multiply a word's embedding by the root of its size.
 _SCALED = {"GemmaBackbone", "Gemma3Backbone", "PaliGemmaBackbone"}

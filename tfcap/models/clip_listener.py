@@ -9,15 +9,13 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
-from tfcap._ops.arguments import mask_of
 from tfcap.layers import SoftEmbedding
 from tfcap.layers import embed_words
-from tfcap.layers._fast.word_vectors import ids_of_words
+from tfcap.layers._fast import ids_of_words
+from tfcap.models.inputs import with_parts
 from tfcap.models.inputs import word_ids
-from tfcap.models.joint_encoder import deserialized
-from tfcap.models.joint_encoder import mean_unit_vectors
-from tfcap.models.joint_encoder import remembered
-from tfcap.models.joint_encoder import unit_vectors
+from tfcap.models.retrieval_listener import mean_unit_vectors
+from tfcap.models.retrieval_listener import unit_vectors
 from tfcap.text import as_vocabulary
 from tfcap.text import word_pieces
 
@@ -58,7 +56,6 @@ class CLIPListener(keras.Model):
             `(B, height, width, 3)` as the backbone wants them, or embeddings
             `(B, P, D)`, computed once. Defaults to `"image"`.
         max_pieces: Integer, optional, most pieces of a word.
-        memory: `tfcap.losses.CrossBatchMemory` of the loss, optional.
 
     Call arguments:
         inputs: Dict of the images and of `caption` `(B, S, T)` integers.
@@ -101,7 +98,6 @@ class CLIPListener(keras.Model):
         max_pieces: int | None = None,
         pieces: Any = None,
         special: dict | None = None,
-        memory: Any = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -129,7 +125,6 @@ class CLIPListener(keras.Model):
             }
         self.backbone = backbone
         self.image_key = image_key
-        self.memory = deserialized(memory)
         self.special = special
         self.eos, self.pad = special["eos"], special["pad"]
         # Networks that were saved before name none.
@@ -150,11 +145,10 @@ class CLIPListener(keras.Model):
         images = self.embed_images(
             inputs[self.image_key],
             training,
-            mask_of(inputs, self.image_key),
+            inputs.get(f"{self.image_key}_mask"),
         )
         texts = self.embed_texts(tokens, mask, training)
-        embeddings = ops.concatenate([images[:, None], texts], axis=1)
-        return remembered(self.memory, embeddings, training)
+        return ops.concatenate([images[:, None], texts], axis=1)
 
     def embed_images(
         self, image: Any, training: bool = False, mask: Any = None
@@ -278,11 +272,8 @@ class CLIPListener(keras.Model):
             "image_key": self.image_key,
             "pieces": None if self.pieces is None else self.pieces.tolist(),
             "special": self.special,
-            # Itself: Keras keeps what model and loss share.
-            "memory": self.memory,
         }
 
     @classmethod
     def from_config(cls, config):
-        backbone = keras.saving.deserialize_keras_object(config["backbone"])
-        return cls(**{**config, "backbone": backbone})
+        return cls(**with_parts(config, "backbone"))

@@ -15,6 +15,7 @@ from tfcap._ops import without_start
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import dialog_shapes
 from tfcap.models.inputs import encode_dialog
+from tfcap.models.inputs import with_parts
 from tfcap.models.inputs import word_ids
 
 _THREAD = threading.local()
@@ -266,8 +267,5 @@ class DialogDiscriminator(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        parts = {
-            key: keras.saving.deserialize_keras_object(config[key])
-            for key in ("encoder", "answer_encoder", "norm_regularizer")
-        }
-        return cls(**{**config, **parts})
+        names = "encoder", "answer_encoder", "norm_regularizer"
+        return cls(**with_parts(config, *names))

@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap.models.inputs import dialog_shapes
 from tfcap.models.inputs import encode_dialog
+from tfcap.models.inputs import with_parts
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import WordByWord
 from tfcap.models.word_by_word import lstm_step
@@ -121,11 +122,9 @@ class DialogGenerator(WordByWord):
 
     def call(self, inputs, training=False):
         state = self.begin(inputs, training=training)
-        tokens = self.references(inputs)[:, 0]
-        hidden = self.teacher_forced(state, tokens, training)
-        logits = self.compute_logits(hidden, training)
-        rounds, length = ops.shape(word_ids(inputs, "answer"))[1:]
-        return ops.reshape(logits, (-1, rounds, length, self.vocabulary_size))
+        logits = self.logits(state, self.references(inputs), training)
+        shape = ops.shape(word_ids(inputs, "answer"))
+        return ops.reshape(logits, (-1, *shape[1:], self.vocabulary_size))
 
     def references(self, inputs: dict) -> Any:
         """The human answers, one sample a row: `(B, 1, T)`."""
@@ -166,5 +165,4 @@ class DialogGenerator(WordByWord):
 
     @classmethod
     def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return cls(**{**config, "encoder": encoder})
+        return cls(**with_parts(config, "encoder"))

@@ -6,10 +6,10 @@ from keras import ops
 from tfcap._ops import masked_mean
 from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
-from tfcap._ops.masking import mean_of_positions
+from tfcap._ops.sequences import mean_of_positions
 from tfcap.models.inputs import image_features
-from tfcap.models.joint_encoder import JointEncoder
-from tfcap.models.transformer_block import TransformerBlock
+from tfcap.models.retrieval_listener import JointEncoder
+from tfcap.models.transformer_speaker import TransformerBlock
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -45,7 +45,7 @@ class DualEncoder(JointEncoder):
         block_dropout: Float, rate on what a block adds to the stream. Defaults
             to `0.1`.
         **kwargs: `image_dropout`, `word_dropout`, `embeddings_initializer`,
-            `eos`, `seed`, `memory`, `pad`, `bos` and `image_preprocessing` of
+            `eos`, `seed`, `pad`, `bos` and `image_preprocessing` of
             `tfcap.models.RetrievalListener`.
 
     Call arguments, Returns:

@@ -1,19 +1,20 @@
-"""Retriever on the host, which reads strings."""
+"""Retrievers on the host, which read strings."""
 
 import collections
+import importlib
 import threading
 from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 
+import keras
 import numpy as np
 from keras import ops
 
 from tfcap._ops import call_on_host
-from tfcap._ops import captions_of
 from tfcap._ops import check_shape
 from tfcap._ops import words_only
-from tfcap.models.joint_encoder import mean_unit_vectors
+from tfcap.models.retrieval_listener import mean_unit_vectors
 from tfcap.text import as_vocabulary
 
 
@@ -51,7 +52,7 @@ class HostRetriever:
     Example:
 
     >>> vocabulary = tfcap.text.Vocabulary(["red", "bus"])
-    >>> retriever = tfcap.models.HostRetriever(
+    >>> retriever = HostRetriever(
     ...     lambda texts: [[len(x), 4] for x in texts], vocabulary, units=2
     ... )
     >>> tokens = np.array([[[5, 2, 0], [5, 2, 0]]])
@@ -73,20 +74,6 @@ class HostRetriever:
         batch_size: int = 256,
         cache_size: int = 0,
     ):
-        for name, value in (
-            ("embed_strings", embed_strings),
-            ("embed_pictures", embed_pictures),
-        ):
-            if value is not None and not callable(value):
-                raise TypeError(
-                    f"`{name}` must be a callable that returns an array of "
-                    f"shape (n, {units}). Received: {name}={value!r}."
-                )
-        if batch_size < 1 or cache_size < 0:
-            raise ValueError(
-                "`batch_size` must be at least 1 and `cache_size` at least 0. "
-                f"Received: batch_size={batch_size}, cache_size={cache_size}."
-            )
         self.embed_strings = embed_strings
         self.vocabulary = as_vocabulary(vocabulary)
         self.units = units
@@ -141,7 +128,10 @@ class HostRetriever:
             Float32 array of shape `(B, S, D)`, as `embed_texts()`.
         """
         words = np.asarray(words)
-        captions = captions_of(words, self.vocabulary)
+        rows = words.reshape(-1, words.shape[-1])
+        captions = [
+            self.vocabulary.decode(ids[ids >= 0].tolist()) for ids in rows
+        ]
         with self._lock:
             known = self._known([x for x in dict.fromkeys(captions) if x])
         vectors = np.zeros((len(captions), self.units), "float32")
@@ -211,3 +201,101 @@ class HostRetriever:
             )
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.maximum(length, 1e-7)
+
+
+def clip_retriever(
+    preset: Any,
+    vocabulary: Any,
+    batch_size: int = 64,
+    cache_size: int = 10_000,
+    dtype: str | None = None,
+) -> HostRetriever:
+    """Loads a CLIP backbone of KerasHub, its tokenizer and image converter.
+
+    Args:
+        preset: String or path: a folder that `save_to_preset()` of a
+            `keras_hub.models.CLIPPreprocessor` and its backbone wrote; a
+            handle `kaggle://...` or `hf://...`; or the name of one of
+            KerasHub's presets, such as `"clip_vit_base_patch32"`.
+        vocabulary: `tfcap.text.Vocabulary` of the speaker.
+        batch_size: Integer, texts or images at a time. Defaults to `64`.
+        cache_size: Integer, captions whose embeddings are kept. Defaults to
+            `10_000`.
+        dtype: String, optional, of the network.
+
+    Returns:
+        `HostRetriever` with the attribute `backbone`. Its embeddings are those
+        of `backbone.get_text_embeddings()` and
+        `backbone.get_vision_embeddings()`, of length 1.
+
+    Raises:
+        ImportError: If KerasHub is not installed.
+        ValueError: If the preset is not CLIP's.
+
+    Reference:
+
+    - Radford et al., Learning Transferable Visual Models From Natural Language
+      Supervision, ICML 2021; with ViT-B/32, the retriever of Chaffin et al.,
+      Distinctive Image Captioning, 2024
+    """
+    hub = _keras_hub()
+    preset = str(preset)
+    options = {} if dtype is None else {"dtype": dtype}
+    backbone = hub.models.Backbone.from_preset(preset, **options)
+    if not isinstance(backbone, hub.models.CLIPBackbone):
+        raise ValueError(
+            "`preset` must be one of a CLIP backbone. Received: "
+            f"preset={preset!r}, of a {type(backbone).__name__}."
+        )
+    backbone.trainable = False
+    preprocessor = hub.models.CLIPPreprocessor.from_preset(preset)
+    retriever = HostRetriever(
+        _strings(backbone, preprocessor),
+        vocabulary,
+        backbone.projection_dim,
+        _pictures(backbone, preprocessor.image_converter),
+        batch_size,
+        cache_size,
+    )
+    retriever.backbone = backbone
+    return retriever
+
+
+def _keras_hub():
+    try:
+        return importlib.import_module("keras_hub")
+    except ImportError as error:
+        raise ImportError(
+            "`clip_retriever` needs the package keras_hub. Install it with "
+            "`pip install tfcap[vision]`."
+        ) from error
+
+
+def _strings(backbone, preprocessor):
+    """Function from strings to embeddings."""
+
+    def embed(texts):
+        packed = preprocessor({"prompts": texts, "images": None})
+        tokens = keras.ops.convert_to_numpy(packed["token_ids"])
+        # Words look back only: what follows the end token, which has the
+        # largest id and is what is read, may be cut off.
+        used = int(tokens.argmax(axis=1).max()) + 1
+        # Without a graph of its own: one that is run from within another
+        # waits for ever where TensorFlow has a single thread for both.
+        vectors = backbone.get_text_embeddings(tokens[:, :used])
+        return keras.ops.convert_to_numpy(vectors)
+
+    return embed
+
+
+def _pictures(backbone, converter):
+    """Function from images of any sizes to embeddings."""
+
+    def embed(images):
+        if converter is not None:
+            images = [converter(np.asarray(x, "float32")) for x in images]
+        images = [keras.ops.convert_to_numpy(x) for x in images]
+        vectors = backbone.get_vision_embeddings(np.stack(images))
+        return keras.ops.convert_to_numpy(vectors)
+
+    return embed

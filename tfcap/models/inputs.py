@@ -103,6 +103,15 @@ class ImageNetwork(keras.Model):
         return {**super().get_config(), "image_preprocessing": layer}
 
 
+def with_parts(config: dict, *names: str) -> dict:
+    """Returns a config with those of its entries made that Keras has saved."""
+    parts = {
+        name: keras.saving.deserialize_keras_object(config[name])
+        for name in names
+    }
+    return {**config, **parts}
+
+
 def entry(inputs: dict, key: str, axes: str, pad: int = 0) -> Any:
     """Returns one entry of a batch, checked.
 
@@ -153,7 +162,7 @@ def encode_dialog(
     """Encodes questions, histories and images of a batch.
 
     Args:
-        encoder: `tfcap.layers.DialogEncoder`, or a layer that is called alike.
+        encoder: `DialogEncoder`, or a layer that is called alike.
         embedding: Layer that embeds words.
         inputs: Dict of a batch.
         training: Boolean.

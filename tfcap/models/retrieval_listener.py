@@ -1,16 +1,205 @@
-"""Listener: retrieves images by their captions."""
+"""Networks that embed images and texts in one space, and judge pairs."""
 
+import math
 from typing import Any
 
 import keras
 from keras import ops
 
+from tfcap._ops import SeedGenerator
+from tfcap._ops import check_shape
 from tfcap._ops import masked_mean
-from tfcap._ops.masking import mean_of_positions
-from tfcap.layers import MaskedGRU
+from tfcap._ops import reference_mask
+from tfcap._ops import without_start
+from tfcap._ops.arguments import checked_rate
+from tfcap._ops.arguments import checked_seed
+from tfcap._ops.arguments import mask_for
+from tfcap._ops.sequences import mean_of_positions
+from tfcap.layers import SoftEmbedding
+from tfcap.layers.sequence_encoder import MaskedGRU
+from tfcap.models.inputs import ImageNetwork
+from tfcap.models.inputs import check_positions
 from tfcap.models.inputs import image_features
-from tfcap.models.joint_encoder import JointEncoder
-from tfcap.models.joint_encoder import unit_vectors
+from tfcap.models.inputs import image_mask
+from tfcap.models.inputs import word_ids
+
+
+class JointEncoder(ImageNetwork):
+    """Embeds images and texts in one space, where a dot product tells a match.
+
+    A subclass makes its layers, one of them `embedding` by
+    `make_embedding()`, and implements `encode_image()` and `encode_text()`.
+
+    Args:
+        vocabulary_size, units, ..., seed: As of
+            `tfcap.models.RetrievalListener`.
+        **kwargs: `image_preprocessing`, see `ImageNetwork`.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        units: int,
+        embedding_units: int,
+        image_dropout: float = 0.0,
+        word_dropout: float = 0.0,
+        embeddings_initializer: Any = None,
+        eos: int = 2,
+        seed: int | None = None,
+        pad: int = 0,
+        bos: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if embeddings_initializer is None:
+            embeddings_initializer = keras.initializers.RandomUniform(-0.1, 0.1)
+        self.vocabulary_size = vocabulary_size
+        self.units = units
+        self.embedding_units = embedding_units
+        self.image_dropout = checked_rate(image_dropout, "image_dropout")
+        self.word_dropout = checked_rate(word_dropout, "word_dropout")
+        self.embeddings_initializer = keras.initializers.get(
+            embeddings_initializer
+        )
+        self.bos, self.eos, self.pad = bos, eos, pad
+        self.seed = checked_seed(seed)
+        self.seed_generator = SeedGenerator(self.seed)
+
+    def encode_image(
+        self, image: Any, training: bool = False, mask: Any = None
+    ) -> Any:
+        """Encodes images `(B, P, D)` to vectors `(B, units)`, of any length.
+
+        See `embed_images()` for the mask, which it need not take.
+        """
+        raise NotImplementedError
+
+    def encode_text(
+        self, vectors: Any, mask: Any, training: bool = False
+    ) -> Any:
+        """Encodes texts to vectors `(n, units)`, of any length.
+
+        Args:
+            vectors: Float tensor of shape `(n, T, embedding_units)`.
+            mask: Boolean tensor of shape `(n, T)`.
+            training: Boolean.
+        """
+        raise NotImplementedError
+
+    def make_embedding(self) -> SoftEmbedding:
+        """Makes the layer that embeds words."""
+        return SoftEmbedding(
+            self.vocabulary_size,
+            self.embedding_units,
+            embeddings_initializer=self.embeddings_initializer,
+            name="embedding",
+            dtype=self.dtype_policy,
+        )
+
+    def call(self, inputs, training=False):
+        tokens = word_ids(inputs, "caption", "B S T", self.pad)
+        tokens = without_start(tokens, self)
+        images = self.embed_images(
+            image_features(inputs),
+            training,
+            **mask_for(self.embed_images, image_mask(inputs)),
+        )
+        mask = reference_mask(tokens, self.eos, self.pad)
+        texts = self.embed_texts(tokens, mask, training)
+        return ops.concatenate([images[:, None], texts], axis=1)
+
+    def embed_images(
+        self, image: Any, training: bool = False, mask: Any = None
+    ) -> Any:
+        """Embeds images.
+
+        Args:
+            image: Float tensor of shape `(B, P, D)`.
+            training: Boolean.
+            mask: Tensor of shape `(B, P)`, nonzero where there is a position,
+                or `None` where there is everywhere.
+
+        Returns:
+            Float32 tensor of shape `(B, units)`, of unit vectors.
+        """
+        check_shape(image, "B P D", "image")
+        image = self.prepare(image)
+        check_positions(image, mask)
+        masked = mask_for(self.encode_image, mask)
+        return unit_vectors(self.encode_image(image, training, **masked))
+
+    def embed_texts(self, words: Any, mask: Any, training: bool = False) -> Any:
+        """Embeds texts.
+
+        Args:
+            words: Integer tensor of shape `(B, S, T)`, or distributions over
+                words of shape `(B, S, T, V)`.
+            mask: Tensor of shape `(B, S, T)`, nonzero where there is a word,
+                the end token included.
+            training: Boolean.
+
+        Returns:
+            Float32 tensor of shape `(B, S, units)`, of unit vectors; zeros
+            where there is no word.
+        """
+        check_shape(mask, "B S T", "mask")
+        vectors = self.embedding(words)  # (B, S, T, E)
+        vectors = self.drop(vectors, self.word_dropout, training)
+        _, samples, length = ops.shape(mask)  # S and T may be unknown
+        texts = self.encode_text(
+            ops.reshape(vectors, (-1, length, self.embedding_units)),
+            ops.reshape(ops.cast(mask, "bool"), (-1, length)),
+            training,
+        )
+        return unit_vectors(ops.reshape(texts, (-1, samples, self.units)))
+
+    def drop(self, tensor: Any, rate: float, training: bool) -> Any:
+        """Dropout, while training."""
+        if not training or rate == 0.0:
+            return tensor
+        return keras.random.dropout(tensor, rate, seed=self.seed_generator)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "units": self.units,
+            "embedding_units": self.embedding_units,
+            "image_dropout": self.image_dropout,
+            "word_dropout": self.word_dropout,
+            "embeddings_initializer": keras.initializers.serialize(
+                self.embeddings_initializer
+            ),
+            "bos": self.bos,
+            "eos": self.eos,
+            "pad": self.pad,
+            "seed": self.seed,
+        }
+
+
+def unit_vectors(vectors: Any, epsilon: float = 1e-7) -> Any:
+    """Scales vectors to length 1; those of no length stay 0, without gradient.
+
+    Args:
+        vectors: Float tensor of shape `(..., D)`.
+        epsilon: Float, length up to which a vector becomes zeros. Defaults to
+            `1e-7`.
+
+    Returns:
+        Float32 tensor of the same shape.
+    """
+    vectors = ops.cast(vectors, "float32")
+    squares = ops.sum(ops.square(vectors), axis=-1, keepdims=True)
+    some = squares > epsilon**2
+    # The root has no gradient at 0, and near it one without bound.
+    return ops.where(some, vectors * ops.rsqrt(ops.where(some, squares, 1)), 0)
+
+
+def mean_unit_vectors(vectors: Any, mask: Any = None) -> Any:
+    """Averages vectors `(B, P, D)` under a mask `(B, P)`: unit vectors."""
+    vectors = ops.cast(vectors, "float32")
+    return unit_vectors(mean_of_positions(vectors, mask))
+
 
 POOLINGS = ("last", "mean", "max", None)
 
@@ -57,7 +246,6 @@ class RetrievalListener(JointEncoder):
             embeddings is added to it. Defaults to `False`.
         eos: Integer, id of the end token. Defaults to `2`.
         seed: Integer, optional seed of the dropout.
-        memory: `tfcap.losses.CrossBatchMemory` of the loss, optional.
         pad: Integer, id by which captions are padded, as that of the
             speaker. Defaults to `0`.
         bos: Integer, id of the start token, optional. Where captions begin
@@ -262,3 +450,91 @@ def _with_end(going, ended, pooling):
         columns.append(ops.maximum(greatest, ended[:, t]))
         greatest = ops.maximum(greatest, going[:, t])
     return ops.stack([*columns, greatest], axis=1)
+
+
+@keras.saving.register_keras_serializable(package="tfcap")
+class CaptionEvaluator(RetrievalListener):
+    """Listener with a probability that image and text belong together.
+
+    ```
+    probability = sigmoid(exp(log_scale) * v . w + bias)
+    ```
+
+    with the unit vectors of `tfcap.models.RetrievalListener`. Cosines are too
+    narrow for a probability, so their scale is learned; and so is the bias,
+    since the pairs that do not belong together are more.
+
+    Args:
+        vocabulary_size: Integer `V`, special tokens included.
+        units: As those of `tfcap.models.RetrievalListener`.
+        embedding_units: As that of `tfcap.models.RetrievalListener`.
+        scale: Float, the scale to start from. Defaults to `10.0`.
+        **kwargs: Those of `tfcap.models.RetrievalListener`.
+
+    Call arguments, Returns:
+        As of `tfcap.models.RetrievalListener`.
+
+    Example:
+
+    >>> evaluator = tfcap.models.CaptionEvaluator(50, units=8)
+    >>> batch = {
+    ...     "image": np.random.normal(size=(3, 1, 5)),
+    ...     "caption": np.array([[[5, 6, 2]], [[7, 2, 0]], [[8, 9, 2]]]),
+    ... }
+    >>> vectors = evaluator(batch)
+    >>> logits = evaluator.logits(vectors[:, 0], vectors[:, 1:])
+    >>> keras.ops.sigmoid(logits).shape
+    TensorShape([3, 1])
+
+    Reference:
+
+    - Dai et al., Towards Diverse and Natural Image Descriptions via a
+      Conditional GAN, ICCV 2017, section 3.1, where embeddings are not
+      normalized, and nothing is learned of the logit
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        units: int = 1024,
+        embedding_units: int = 512,
+        scale: float = 10.0,
+        **kwargs,
+    ):
+        super().__init__(vocabulary_size, units, embedding_units, **kwargs)
+        if not scale > 0:
+            raise ValueError(
+                f"`scale` must be positive. Received: scale={scale}."
+            )
+        self.scale = scale
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        options = {"shape": (), "dtype": "float32", "autocast": False}
+        self.log_scale = self.add_weight(
+            initializer=keras.initializers.Constant(math.log(self.scale)),
+            name="log_scale",
+            **options,
+        )
+        self.bias = self.add_weight(initializer="zeros", name="bias", **options)
+
+    def logits(self, images: Any, texts: Any) -> Any:
+        """Computes logits of the probability that they belong together.
+
+        Args:
+            images: Float tensor of shape `(B, D)`, from `embed_images()`.
+            texts: Float tensor of shape `(B, S, D)`, those of each image, or
+                `(N, D)`, to be judged with every image.
+
+        Returns:
+            Float32 tensor of shape `(B, S)` or `(B, N)`.
+        """
+        if len(texts.shape) == 2:
+            scores = ops.matmul(images, ops.transpose(texts))
+        else:
+            scores = ops.sum(images[:, None] * texts, axis=-1)
+        scores = ops.cast(scores, "float32")
+        return ops.exp(self.log_scale) * scores + self.bias
+
+    def get_config(self):
+        return {**super().get_config(), "scale": self.scale}

@@ -5,7 +5,7 @@ from keras import ops
 
 from tfcap._ops import masked_mean
 from tfcap._ops.arguments import checked_integer
-from tfcap.layers._fast.stepwise import StepwiseDense
+from tfcap.layers._fast import StepwiseDense
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.word_by_word import forget_bias
 from tfcap.models.word_by_word import lstm_step

@@ -5,7 +5,6 @@ import copy
 import keras
 from keras import ops
 
-from tfcap._ops import repeat_samples
 from tfcap._ops import without_start
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.loop import read_again
@@ -53,7 +52,7 @@ class Episode:
             state = speaker.begin(inputs, training=training)
         self.state = state
         #: The rollout whose rewards are being compared, see `scoring()`.
-        self.scored = None
+        self.scored = self.credit = None
         #: By `id` of an estimator, the rollout of what its reward judged.
         self.judged = {}
         # Shared with what `scoring()` returns.
@@ -81,11 +80,12 @@ class Episode:
             )
         return self._states["inference"]
 
-    def scoring(self, rollout):
+    def scoring(self, rollout, credit=None):
         """The same episode, for a baseline of a rollout's rewards.
 
         Args:
             rollout: `tfcap.decoding.Rollout`.
+            credit: `Credit` of its words, or `None`.
 
         Returns:
             `Episode` that shares everything with this one, and whose `scored`
@@ -93,7 +93,7 @@ class Episode:
             lacks are compared with none.
         """
         view = copy.copy(self)
-        view.scored = rollout
+        view.scored, view.credit = rollout, credit
         return view
 
     def rollout(self, decoder):
@@ -173,25 +173,12 @@ class Episode:
                 scores from the decoder, what that rules out whatever the
                 speaker says is ruled out here, too.
         """
-        processors = self._ruled_out(rollout)
+        decoder, processors = self.decoder_of(rollout), None
+        if rollout.log_probs is not None and decoder is not None:
+            processors = decoder.ruled_out(rollout)
         return scored_by(
             speaker, state, rollout.tokens, rollout.mask, processors
         )
-
-    def _ruled_out(self, rollout):
-        """Logits processors that do not depend on what a speaker says.
-
-        `None` where the words have no scores from a decoder.
-        """
-        decoder = self.decoder_of(rollout)
-        if rollout.log_probs is None or decoder is None:
-            return None
-        return decoder.ruled_out(rollout)
-
-    def repeated(self, tensor, num_samples):
-        """Rows for every sample: `(B, ...)` to `(B, S, ...)`."""
-        rows = repeat_samples(tensor, num_samples)
-        return ops.reshape(rows, (-1, num_samples, *ops.shape(tensor)[1:]))
 
 
 def scored_by(speaker, state, tokens, mask, processors):

@@ -1,25 +1,278 @@
-"""Base class of the estimators."""
+"""Objectives, the base class of their estimators, and plain baselines."""
 
-import functools
-import warnings
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
+from typing import NamedTuple
 
 import keras
-import numpy as np
 from keras import ops
 
-from tfcap._ops import call_on_host
 from tfcap._ops import masked_mean
 from tfcap._ops import mean_over_replicas
 from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Decoder
-from tfcap.objectives.objective import Objective
-from tfcap.objectives.objective import Term
-from tfcap.objectives.objective import each_once
+from tfcap.rewards import as_reward
+from tfcap.rewards.linear import Linear
 from tfcap.rewards.reward import ABSTAINED
+
+
+class Term(NamedTuple):
+    """One estimator with its weight, a number or a `keras.Variable`."""
+
+    weight: Any
+    estimator: "Objective"
+
+
+class Objective(Linear):
+    """A weighted sum of estimators, for which networks are trained.
+
+    ```
+    objective = sum_i weight_i * Estimator_i(reward_i, decoder_i)
+    ```
+
+    Estimators are objectives of one term, added and scaled as the papers
+    write them:
+
+    ```
+    objective = 0.5 * TeacherForcing() + Pathwise(reward, decoder)
+    ```
+
+    A weight may be a `keras.Variable`, which a callback can change during
+    training; it then stands on the right, `TeacherForcing() * weight`, since
+    Keras claims what stands right of a variable of its own. A run that is
+    gone on with has it again if the callback tells it (`get_state()`).
+
+    Args:
+        terms: Iterable of pairs `(weight, estimator)`.
+
+    Example:
+
+    >>> half = 0.5 * tfcap.objectives.TeacherForcing()
+    >>> [term.weight for term in (half + 2.0 * half).terms]
+    [0.5, 1.0]
+    """
+
+    def __init__(self, terms: Iterable[tuple[Any, "Objective"]]):
+        self._terms = tuple(Term(*term) for term in terms)
+        for _, estimator in self._terms:
+            if not isinstance(estimator, Objective):
+                raise TypeError(
+                    "`terms` must hold estimators. Received: "
+                    f"{estimator!r}. Make one of a reward, such as "
+                    "`ScoreFunction(reward, decoder)`."
+                )
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Tuple of `Term`."""
+        return self._terms
+
+    def loss(self, episode: Any) -> tuple[Any, dict]:
+        """Computes the loss of one step.
+
+        Args:
+            episode: `tfcap.objectives.Episode`.
+
+        Returns:
+            This replica's share of the loss over the global batch, a float32
+            scalar; and a dict of scalars to log, by name.
+        """
+        losses, logs = self.losses(episode)
+        return sum(losses.values(), 0.0), logs
+
+    def losses(self, episode: Any) -> tuple[dict, dict]:
+        """Computes the loss of one step, term by term.
+
+        Args:
+            episode: `tfcap.objectives.Episode`.
+
+        Returns:
+            Dict of this replica's shares of the weighted losses, by the terms'
+            names; and a dict of scalars to log, by name.
+        """
+        losses, logs = {}, {}
+        for name, (weight, estimator) in self.named_terms().items():
+            loss, logs[name], statistics = estimator.reduced_loss(episode)
+            losses[name] = ops.cast(weight, "float32") * loss
+            logs |= {f"{name}_{key}": x for key, x in statistics.items()}
+        return losses, logs
+
+    def named_terms(self) -> dict[str, Term]:
+        """Returns the terms by a unique name, numbered where names repeat."""
+        named = {}
+        for term in self.terms:
+            name, count = term.estimator.name, 1
+            while name in named:
+                count += 1
+                name = f"{term.estimator.name}_{count}"
+            named[name] = term
+        return named
+
+    def reward_names(self) -> tuple[str, ...]:
+        """Returns the names under which rewards and their parts are logged."""
+        return self._names("parts")
+
+    def log_names(self) -> tuple[str, ...]:
+        """Returns the names of rewards, their parts and all statistics."""
+        return self._names("statistics")
+
+    def _names(self, attribute):
+        return tuple(
+            logged
+            for name, (_, estimator) in self.named_terms().items()
+            for logged in (
+                name,
+                *(f"{name}_{key}" for key in getattr(estimator, attribute)),
+            )
+        )
+
+    def layers(self) -> list:
+        """Returns the Keras layers that the terms hold, each once."""
+        return each_once(x for _, term in self.terms for x in term.layers())
+
+    def _pairs(self):
+        return self.terms
+
+    def _sum(self, pairs):
+        return Objective(pairs)
+
+    def __mul__(self, weight):
+        # A sum is flat: a weight is of one estimator, and one number or
+        # variable.
+        variable = isinstance(weight, keras.Variable)
+        for own, _ in self.terms:
+            if isinstance(own, keras.Variable) or (variable and own != 1.0):
+                raise ValueError(
+                    "A variable `weight` must scale a bare term. Received a "
+                    "sum that is weighted already. Scale its terms one by one."
+                )
+        if variable:
+            return self._sum([(weight, part) for _, part in self.terms])
+        return super().__mul__(weight)
+
+    __rmul__ = __mul__
+
+
+def each_once(layers: Iterable) -> list:
+    """Lists layers, each once: several parts may hold one."""
+    return list({id(layer): layer for layer in layers}.values())
+
+
+class Baseline:
+    """Expects a reward, without the word or the sample that earns it.
+
+    Where an estimator takes a baseline, a plain function `(rewards, episode)`
+    does as well. One that has layers or learns inherits from this class and
+    overrides what it needs.
+
+    Args:
+        function: Such a function.
+
+    Attributes:
+        layers: Tuple of Keras layers, whose weights are saved and trained.
+        decoders: Tuple of the decoders whose words it asks an episode for.
+
+    Example:
+
+    >>> from tfcap.objectives.estimator import Baseline
+    >>> half = Baseline(lambda rewards, episode: 0.5)
+    >>> half.layers
+    ()
+    """
+
+    layers: tuple = ()
+    decoders: tuple = ()
+
+    def __init__(self, function: Callable | None = None):
+        self.function = function
+
+    def __call__(self, rewards: Any, episode: Any) -> Any:
+        """Expects rewards.
+
+        Args:
+            rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
+            episode: `Episode` whose `scored` is the rollout of these rewards.
+
+        Returns:
+            A number, or a float tensor of shape `(B, 1)`, `(B, S)` or
+            `(B, S, T)`.
+        """
+        return self.function(rewards, episode)
+
+    def losses(self, rewards: Any, values: Any, mask: Any) -> Any:
+        """Losses `(B, S)` to be added, of the values that it expected."""
+        return 0.0
+
+    def expected(self, rewards: Any, episode: Any) -> Any:
+        """Asks for expectations, as a tensor of rank 2 or 3.
+
+        Raises:
+            ValueError: If it returns neither a number nor such a tensor.
+        """
+        expected = ops.convert_to_tensor(self(rewards, episode))
+        rank = len(expected.shape)
+        if rank not in (0, 2, 3):
+            raise ValueError(
+                "`baseline` must return a number, or numbers of shape (B, 1), "
+                "(B, S) or (B, S, T), for rewards of shape "
+                f"{tuple(rewards.shape)}. Received: numbers of shape "
+                f"{tuple(expected.shape)}. Give one for each row as "
+                "`x[:, None]`."
+            )
+        return ops.reshape(expected, (1, 1)) if rank == 0 else expected
+
+
+class Credit:
+    """Gives every word a reward of its own.
+
+    Where an estimator takes credit, a plain function `(rewards, episode,
+    reward, decoder)` does as well.
+
+    Args:
+        function: Such a function.
+
+    Attributes:
+        baseline: `Baseline` that an estimator with this credit must have; or
+            `None`.
+    """
+
+    baseline = None
+
+    def __init__(self, function: Callable | None = None):
+        self.function = function
+
+    def __call__(
+        self, rewards: Any, episode: Any, reward: Any, decoder: Any
+    ) -> Any:
+        """Returns rewards `(B, S, T)` of the words of a decoder's rollout."""
+        return self.function(rewards, episode, reward, decoder)
+
+    def check(self, reward: Any, decoder: Any) -> None:
+        """Raises where it cannot be given for this reward and decoder."""
+
+    def prefixes(self, length: int) -> tuple[int, ...]:
+        """Returns the last words `t` whose prefix has a value of its own."""
+        return tuple(range(length - 1))
+
+
+def as_part(part: Any, kind: type, name: str) -> Any:
+    """Makes a `Baseline` or `Credit` of a function; leaves one as it is."""
+    if part is None or isinstance(part, kind):
+        return part
+    # A part of the methods alone would be left uncalled.
+    known = ("layers", "decoders", "losses", "check", "prefixes")
+    partly = any(hasattr(part, method) for method in known)
+    if isinstance(part, type) or not callable(part) or partly:
+        raise TypeError(
+            f"`{name}` must be a function or inherit from "
+            f"`tfcap.objectives.estimator.{kind.__name__}`. Received: "
+            f"{name}={part!r}."
+        )
+    return kind(part)
 
 
 def _total(values, mask):
@@ -30,20 +283,18 @@ def _total(values, mask):
     return ops.sum(ops.where(ops.cast(mask, "bool"), values, 0))
 
 
-def _tell_of_rows(name, said, known):
-    """Warns of rows that a reward abstains from; which sequences it judged."""
-    if np.any(said.any(axis=1) & ~known.any(axis=1)):
-        warnings.warn(
-            f"The reward {name!r} abstains from all captions of a row, which "
-            "teaches nothing by it. See that it finds there what it compares "
-            "with, or add a reward that judges all captions.",
-            stacklevel=1,
-        )
-    return known
-
-
 #: How the losses of a batch become one.
 REDUCTIONS = {"mean": mean_over_replicas, "sum": _total}
+
+
+def check_choices(**choices: tuple) -> None:
+    """Refuses values, each in a pair with what it may be."""
+    for name, (value, known) in choices.items():
+        if value not in known:
+            raise ValueError(
+                f"`{name}` must be one of {tuple(known)}. Received: "
+                f"{name}={value!r}."
+            )
 
 
 def check_decoder(decoder: Any) -> None:
@@ -145,24 +396,13 @@ class Estimator(Objective):
         statistics: Sequence[str] = (),
         reduction: str = "mean",
     ):
-        if reduction not in REDUCTIONS:
-            raise ValueError(
-                f"`reduction` must be one of {tuple(REDUCTIONS)}. Received: "
-                f"reduction={reduction!r}."
-            )
+        check_choices(reduction=(reduction, REDUCTIONS))
         self.name = name
         self.parts = tuple(parts)
         self.decoders = tuple(decoders)
         self.reduction = reduction
         pairs = [(part, f"{part}_std") for part in self.parts]
         self.statistics = (*(k for pair in pairs for k in pair), *statistics)
-        taken = [part for part in self.parts if part in statistics]
-        if taken:
-            raise ValueError(
-                "`reward` must have parts with names of their own, since "
-                f"{', '.join(statistics)} are logged beside them. Received: a "
-                f"part named {taken[0]!r}. Give that reward another `name`."
-            )
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -178,38 +418,6 @@ class Estimator(Objective):
     def rollout(self, episode: Any) -> Any:
         """Returns the rollout of the losses, or `None` for losses of rows."""
         return None
-
-    def rewarded(
-        self, episode: Any, ask: Callable, gradient: bool = False
-    ) -> tuple:
-        """Asks the reward about what the decoder says.
-
-        Args:
-            episode: `tfcap.objectives.Episode`.
-            ask: Method of the reward, such as `credited`.
-            gradient: Boolean, whether one reaches the words. Defaults to
-                `False`.
-
-        Returns:
-            The rollout, without the sequences that the reward abstains from,
-            and what `ask` returns.
-        """
-        said = episode.rollout(self.decoder)
-        read = said if gradient else said.stop_gradient()
-        *values, parts = ask(read, episode)
-        rollout, *values = judged(self.reward, said, *values)
-        if self.reward.abstains:
-            told = functools.partial(_tell_of_rows, self.name)
-            present = said.nonempty, rollout.nonempty
-            shape = rollout.mask.shape[:2]
-            known = call_on_host(told, present, shape)[..., None]
-            rollout = rollout._replace(mask=rollout.mask * known)
-            episode.judged[id(self)] = rollout
-        return rollout, *values, parts
-
-    def judged(self, episode: Any) -> Any:
-        """Returns the rollout of `rewarded()`, once that is known."""
-        return episode.judged.get(id(self)) or episode.rollout(self.decoder)
 
     def counted(self, rollout: Any) -> Any:
         """Returns the mask `(B, S, T)` of the words that count."""
@@ -301,3 +509,405 @@ class Estimator(Objective):
             if values.shape[1] == 1 or rollout.weights is not None:
                 present = ops.max(present, axis=1, keepdims=True)
         return ops.broadcast_to(present, ops.shape(values))
+
+
+class RewardEstimator(Estimator):
+    """An estimator of the losses of sequences, by their rewards.
+
+    Args:
+        reward: `tfcap.rewards.Reward`, or a function of strings.
+        decoder: `tfcap.decoding.Decoder` of the sequences.
+        name: String. Defaults to the reward's name.
+        statistics, reduction: As those of `Estimator`.
+        decoders: Further decoders that it asks the episode for.
+    """
+
+    def __init__(
+        self,
+        reward: Any,
+        decoder: Any,
+        name: str | None = None,
+        statistics: Sequence[str] = (),
+        reduction: str = "mean",
+        decoders: Sequence[Any] = (),
+    ):
+        self.reward = as_reward(reward)
+        check_decoder(decoder)
+        self.decoder = decoder
+        super().__init__(
+            name or self.reward.name,
+            self.reward.terms,
+            (decoder, *decoders),
+            statistics,
+            reduction,
+        )
+
+    def rollout(self, episode: Any) -> Any:
+        # Once that is known, without what the reward abstains from.
+        return episode.judged.get(id(self)) or episode.rollout(self.decoder)
+
+    def rewarded(
+        self, episode: Any, ask: Callable, gradient: bool = False
+    ) -> tuple:
+        """Asks the reward about what the decoder says.
+
+        Args:
+            episode: `tfcap.objectives.Episode`.
+            ask: Method of the reward, such as `credited`.
+            gradient: Boolean, whether one reaches the words. Defaults to
+                `False`.
+
+        Returns:
+            The rollout, without the sequences that the reward abstains from,
+            and what `ask` returns.
+        """
+        said = episode.rollout(self.decoder)
+        read = said if gradient else said.stop_gradient()
+        *values, parts = ask(read, episode)
+        rollout, *values = judged(self.reward, said, *values)
+        if self.reward.abstains:
+            episode.judged[id(self)] = rollout
+        return rollout, *values, parts
+
+
+class DecoderBaseline(Baseline):
+    """The reward of another decoder's words.
+
+    With `Greedy`, self-critical training, SCST; with `GroundTruth`, the reward
+    of the human words. It does not depend on what is sampled, and leaves the
+    expected gradient as it is.
+
+    Where a reward compares samples it is their credit, the effect on the
+    other words of that decoder included; see `tfcap.rewards.Reward`. As every
+    sample has an effect on all S samples of another row, that effect is
+    scaled to as many samples as are scored.
+
+    Args:
+        reward: `tfcap.rewards.Reward`, or a function as `ScoreFunction` takes
+            one.
+        decoder: `tfcap.decoding.Decoder`.
+
+    Example:
+
+    >>> reward, greedy = tfcap.rewards.ConstantReward(), tfcap.decoding.Greedy()
+    >>> objective = tfcap.objectives.ScoreFunction(
+    ...     reward,
+    ...     tfcap.decoding.Sample(),
+    ...     baseline=tfcap.objectives.DecoderBaseline(reward, greedy),
+    ... )
+
+    Reference:
+
+    - Rennie et al., Self-critical Sequence Training, CVPR 2017
+    """
+
+    def __init__(self, reward, decoder):
+        reward = as_reward(reward)
+        check_decoder(decoder)
+        self.reward = reward
+        self.decoder = decoder
+        self.decoders = (decoder, *reward.decoders)
+
+    def __call__(self, rewards, episode):
+        rollout = episode.rollout(self.decoder).stop_gradient()
+        values, own, _ = self.reward.credited(rollout, episode)
+        rollout, values, own = judged(self.reward, rollout, values, own)
+        said = rollout.nonempty
+        if self.reward.compares_samples:
+            ratio = _count(present_samples(rewards, episode)) / _count(said)
+            values = own + (values - own) * ops.cast(ratio, values.dtype)
+        values = _row_mean(ops.stop_gradient(values), rollout)
+        values = ops.expand_dims(values, 1)
+        if not self.reward.abstains:
+            return values
+        # Without a word to compare with, a sample counts for nothing.
+        known = ops.any(said, axis=1, keepdims=True)
+        if len(values.shape) < len(rewards.shape):
+            values = values[..., None]
+        if len(values.shape) == 3:
+            known = known[..., None]
+        return ops.where(known, values, rewards)
+
+
+def _row_mean(values, rollout):
+    """Mean over a row's sequences, by their weights: `(B,)` or `(B, T)`."""
+    said, weights = rollout.nonempty, rollout.weights
+    if len(values.shape) == 3:
+        said = said[..., None]
+        weights = None if weights is None else weights[..., None]
+    mean = masked_mean(
+        values if weights is None else values * weights, said, axis=1
+    )
+    if weights is None:
+        return mean
+    share = masked_mean(weights, said, axis=1)
+    return mean / ops.where(share > 0, share, 1.0)
+
+
+def _count(present):
+    """Number of sequences scored in the batch, of all replicas."""
+    count = sum_over_replicas(ops.sum(ops.cast(present, "float32")))
+    return ops.maximum(count, 1)
+
+
+class LeaveOneOutBaseline(Baseline):
+    """The mean reward of a row's other samples: RLOO.
+
+    It leaves the expected gradient as it is where the reward of the others
+    does not depend on the sample, and so not of a reward that compares the
+    samples of one row with each other, nor of one whose hardest negative
+    another sample of the row may be.
+
+    Of references, those that are present. One that is alone in its row has
+    none to be compared with: its baseline is its own reward, and it counts
+    for nothing.
+
+    Of the weighted sequences of `tfcap.decoding.SumAndSample`, the expected
+    reward without a sample's own part,
+
+    ```
+    baseline = sum over the beam of p(y) * reward(y)
+               + (1 - p(beam)) * mean reward of the other samples
+    ```
+
+    which for sequences of the beam has all samples, and with one sample alone
+    is the mean over the beam. In the mean it is the same number for all
+    sequences of a row.
+
+    Example:
+
+    >>> baseline = tfcap.objectives.LeaveOneOutBaseline()
+    >>> print(baseline(np.array([[1.0, 2.0, 6.0]]), None).numpy())
+    [[4.  3.5 1.5]]
+
+    Reference:
+
+    - Kool et al., Buy 4 REINFORCE Samples, Get a Baseline for Free!, 2019
+    - Kool et al., Estimating Gradients for Discrete Random Variables by
+      Sampling without Replacement, ICLR 2020
+    """
+
+    def __call__(self, rewards, episode):
+        rollout = getattr(episode, "scored", None)
+        if getattr(rollout, "weights", None) is not None:
+            check_of_sequences(rewards, "LeaveOneOutBaseline")
+            return _expected_by_others(rewards, rollout, episode)
+        check_several(rewards, "LeaveOneOutBaseline")
+        present = present_samples(rewards, episode)
+        # From the first one on: of equal numbers, the mean is that number.
+        first, above = from_first(rewards, present)
+        total = ops.sum(above, axis=1, keepdims=True)
+        count = ops.sum(ops.cast(present, above.dtype), axis=1, keepdims=True)
+        return first + (total - above) / ops.maximum(count - 1, 1)
+
+
+def _expected_by_others(rewards, rollout, episode):
+    """The expected reward by a beam and samples, without a sample's part."""
+    decoder = episode.decoder_of(rollout)
+    width, rest = decoder.width, decoder.rest
+    weights = ops.cast(rollout.weights, rewards.dtype)
+    parts = weights * rewards
+    found = ops.sum(parts[:, :width], axis=1, keepdims=True)
+    if rest == 1:
+        known = ops.sum(weights[:, :width], axis=1, keepdims=True)
+        value = found / ops.maximum(known, 1e-12)
+        return ops.broadcast_to(value, ops.shape(rewards))
+    sampled = ops.sum(parts[:, width:], axis=1, keepdims=True)
+    beam = ops.broadcast_to(found + sampled, ops.shape(rewards[:, :width]))
+    # All weights of a row's samples are equal.
+    others = (sampled - parts[:, width:]) * (rest / (rest - 1.0))
+    return ops.concatenate([beam, found + others], axis=1)
+
+
+class SampleMeanBaseline(Baseline):
+    """The mean reward of a row's samples, its own included: GRPO's.
+
+    With `tfcap.rewards.PairwiseDiversity`, the mean distance of all pairs.
+    Samples that are all alike have an advantage of exactly 0.
+
+    A sample that counts in its own baseline makes the expected gradient
+    smaller, and turns it nowhere else: it is `(S - 1) / S` of that without a
+    baseline, and `(S - 2) / S` where a reward is the mean over the other
+    samples of something symmetric, as `PairwiseDiversity` is, since both
+    samples of a pair count. With `LeaveOneOutBaseline` it is the whole, and
+    `(S - 2) / (S - 1)`.
+
+    Example:
+
+    >>> baseline = tfcap.objectives.SampleMeanBaseline()
+    >>> print(baseline(np.array([[1.0, 2.0, 6.0]]), None).numpy())
+    [[3.]]
+
+    Reference:
+
+    - Chen and Jin, Better Captioning with Sequence-Level Exploration, CVPR
+      2020, equation 16
+    """
+
+    def __call__(self, rewards, episode):
+        check_several(rewards, "SampleMeanBaseline")
+        # From the first one on: of equal numbers, the mean is that number.
+        present = present_samples(rewards, episode)
+        first, above = from_first(rewards, present)
+        return first + ops.expand_dims(masked_mean(above, present, axis=1), 1)
+
+
+class RunningMeanBaseline(Baseline):
+    """An exponential mean of the rewards of earlier steps.
+
+    ```
+    mean = momentum * mean + (1 - momentum) * mean(rewards)
+    ```
+
+    without the bias towards 0 of the first steps. It is part of a checkpoint.
+    A step whose mean reward is not finite leaves it as it was.
+
+    Args:
+        momentum: Float in `(0, 1)`. Defaults to `0.99`.
+
+    Example:
+
+    >>> from types import SimpleNamespace as Namespace
+    >>> baseline = tfcap.objectives.RunningMeanBaseline(momentum=0.5)
+    >>> step = Namespace(training=True, present=np.ones(2, "float32"))
+    >>> rewards = np.array([[1.0], [3.0]])
+    >>> for _ in range(3):
+    ...     print(float(baseline(rewards, step)[0, 0]))
+    0.0
+    2.0
+    2.0
+
+    Reference:
+
+    - Williams, Simple Statistical Gradient-Following Algorithms for
+      Connectionist Reinforcement Learning, 1992, section 4
+    """
+
+    def __init__(self, momentum=0.99):
+        momentum = checked_number(
+            momentum, "momentum", "in (0, 1)", lambda x: 0 < x < 1
+        )
+        self.momentum = momentum
+        layer = keras.layers.Layer(name="running_mean", dtype="float32")
+        self.total, self.missing = (
+            layer.add_weight(
+                shape=(),
+                initializer=initializer,
+                trainable=False,
+                aggregation="mean",
+                name=name,
+            )
+            for name, initializer in (("total", "zeros"), ("missing", "ones"))
+        )
+        layer.built = True
+        self.layers = (layer,)
+
+    def value(self):
+        """The mean so far, without the bias of one that starts from 0."""
+        known = 1.0 - self.missing
+        return ops.where(known > 0, self.total / ops.maximum(known, 1e-12), 0.0)
+
+    def __call__(self, rewards, episode):
+        rewards, rank = ops.cast(rewards, "float32"), len(rewards.shape)
+        value = self.value()
+        if episode.training:
+            share = mean_over_replicas(*_counted(rewards, episode))
+            mean = ops.stop_gradient(sum_over_replicas(share))
+            # What is not finite would stay in the mean for good.
+            finite = ops.isfinite(mean)
+            total = self.momentum * self.total + (1.0 - self.momentum) * mean
+            self.total.assign(ops.where(finite, total, self.total))
+            missing = self.momentum * self.missing
+            self.missing.assign(ops.where(finite, missing, self.missing))
+        return ops.reshape(value, (1,) * rank)
+
+
+def _counted(rewards, episode):
+    """Rewards, and a mask of the words, sequences or rows that are present."""
+    rollout, rank = getattr(episode, "scored", None), len(rewards.shape)
+    if rollout is None:
+        present = ops.reshape(episode.present, (-1, *[1] * (rank - 1)))
+    elif rollout.weights is not None:
+        if rank == 3:
+            rewards = masked_mean(rewards, rollout.mask, axis=-1)
+        rewards = _row_mean(rewards, rollout)
+        present = ops.cast(ops.any(rollout.nonempty, axis=1), "float32")
+    elif rank == 3:
+        present = rollout.mask
+    else:
+        present = ops.cast(rollout.nonempty, "float32")
+    return rewards, ops.broadcast_to(present, ops.shape(rewards))
+
+
+def check_several(rewards: Any, name: str) -> None:
+    """Refuses rewards of one sample a row.
+
+    Args:
+        rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
+
+    Raises:
+        ValueError: If there is one sample a row.
+    """
+    if rewards.shape[1] is not None and rewards.shape[1] < 2:
+        raise ValueError(
+            f"{name} needs at least 2 samples of each row. Received: rewards "
+            f"of shape {tuple(rewards.shape)}. Set `num_samples` of the "
+            "decoder."
+        )
+
+
+def check_of_sequences(rewards: Any, name: str) -> None:
+    """Refuses rewards of words.
+
+    Raises:
+        ValueError: If they are not of shape `(B, S)`.
+    """
+    if len(rewards.shape) != 2:
+        raise ValueError(
+            f"`reward` must give one number a sequence for {name}. Received: "
+            f"rewards of shape {tuple(rewards.shape)}. Leave out the part that "
+            "gives one for each word."
+        )
+
+
+def present_samples(rewards: Any, episode: Any) -> Any:
+    """Masks the samples that a baseline compares.
+
+    Args:
+        rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
+
+    Returns:
+        Boolean tensor of shape `(B, S)` or `(B, S, 1)`.
+    """
+    rollout = getattr(episode, "scored", None)
+    if rollout is None:
+        said = ops.ones(ops.shape(rewards)[:2], dtype="bool")
+    else:
+        if getattr(rollout, "weights", None) is not None:
+            raise ValueError(
+                "`decoder` must not weigh its sequences for a baseline of "
+                "their mean. Received: a rollout with weights. Use "
+                "LeaveOneOutBaseline."
+            )
+        said = rollout.nonempty
+    return said if len(rewards.shape) == 2 else said[..., None]
+
+
+def from_first(rewards: Any, present: Any) -> tuple[Any, Any]:
+    """Subtracts from rewards the first one of their row.
+
+    Of equal numbers, means of such differences are exactly 0.
+
+    Args:
+        rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
+        present: Boolean tensor of shape `(B, S)` or `(B, S, 1)`.
+
+    Returns:
+        The first reward of a row that is present, `(B, 1)` or `(B, 1, T)`, and
+        the differences, of the shape of `rewards`, 0 where absent.
+    """
+    rewards = ops.where(present, rewards, 0)
+    index = ops.argmax(ops.cast(present, "int32"), axis=1, keepdims=True)
+    index = ops.broadcast_to(index, ops.shape(rewards[:, :1]))
+    first = ops.take_along_axis(rewards, index, axis=1)
+    return first, ops.where(present, rewards - first, 0)

@@ -11,11 +11,12 @@ from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Sample
 from tfcap.decoding.loop import read_again
 from tfcap.layers import Categorical
-from tfcap.objectives.estimator import Estimator
-from tfcap.rewards import as_reward
+from tfcap.objectives.credit import critic_network
+from tfcap.objectives.credit import values_of_states
+from tfcap.objectives.estimator import RewardEstimator
 
 
-class RELAX(Estimator):
+class RELAX(RewardEstimator):
     """The score function with a control variate that knows the word.
 
     A critic gives every word of the vocabulary a value `q`, in the state in
@@ -81,37 +82,20 @@ class RELAX(Estimator):
         seed: int | None = None,
         name: str | None = None,
     ):
-        reward = as_reward(reward)
         _check_decoder(decoder)
-        super().__init__(
-            name or reward.name,
-            reward.terms,
-            (decoder,),
-            ("std", "control", "variance"),
-        )
-        self.reward = reward
-        self.decoder = decoder
+        super().__init__(reward, decoder, name, ("std", "control", "variance"))
         self.weight = weight
         self.temperature = checked_number(
             temperature, "temperature", "positive", lambda x: x > 0
         )
         self.seed_generator = SeedGenerator(seed)
-        state_units = checked_integer(state_units, "state_units")
         words = checked_integer(vocabulary_size, "vocabulary_size")
-        units = [checked_integer(n, "units") for n in units]
-        hidden = [keras.layers.Dense(n, activation="relu") for n in units]
-        self.network = keras.Sequential(
-            [keras.Input((state_units,)), *hidden, keras.layers.Dense(words)],
-            name="relax_critic",
-        )
+        self.network = critic_network(state_units, units, words, "relax_critic")
         # Held by a layer, it is part of the state of a training.
         self.network.seed_generator = self.seed_generator
 
     def layers(self):
         return [*super().layers(), self.network]
-
-    def rollout(self, episode):
-        return self.judged(episode)
 
     def per_sample_loss(self, episode):
         rollout, rewards, own, parts = self.rewarded(
@@ -124,7 +108,7 @@ class RELAX(Estimator):
         word = ops.one_hot(rollout.tokens, log_p.shape[-1], dtype=log_p.dtype)
         fixed = ops.stop_gradient(log_p)
         z, kept = self._relaxed(fixed, word)
-        values = self._values(rollout)
+        values = values_of_states(self.network, rollout)  # (B, S, T, V)
         soft = ops.softmax(z / self.temperature, axis=-1)
         control = ops.sum(soft * values, axis=-1)  # (B, S, T)
         slopes = soft * (values - control[..., None]) / self.temperature
@@ -177,29 +161,11 @@ class RELAX(Estimator):
         kept = ops.where(word > 0, 1.0, ops.sigmoid(first - others))
         return z, kept
 
-    def _values(self, rollout):
-        """The critic's values of all words: `(B, S, T, V)`."""
-        states = ops.stop_gradient(rollout.states)
-        expected = self.network.input_shape[-1]
-        if states.shape[-1] not in (None, expected):
-            raise ValueError(
-                "`state_units` must be the size of the speaker's states. "
-                f"Received: state_units={expected} for states of shape "
-                f"{tuple(states.shape)}."
-            )
-        values = self.network(ops.reshape(states, (-1, expected)))
-        values = ops.cast(values, "float32")
-        return ops.reshape(values, (*ops.shape(states)[:-1], values.shape[-1]))
-
 
 def _check_decoder(decoder):
     channel = getattr(decoder, "channel", None)
     plain = isinstance(channel, Categorical) and channel.temperature == 1.0
-    options = {"guidance": 1.0, "termination": "sampled"}
-    plain = plain and all(
-        getattr(decoder, name, usual) == usual
-        for name, usual in options.items()
-    )
+    plain = plain and getattr(decoder, "guidance", 1.0) == 1.0
     if not (isinstance(decoder, Sample) and plain and decoder.keep_states):
         raise ValueError(
             "`decoder` must be Sample(keep_states=True) of Categorical at "

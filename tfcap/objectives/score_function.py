@@ -1,4 +1,4 @@
-"""REINFORCE."""
+"""REINFORCE, and gradients that pass through the words."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,20 +9,20 @@ from tfcap._ops import is_end
 from tfcap._ops import masked_mean
 from tfcap._ops import mean_over_replicas
 from tfcap._ops import sum_over_replicas
-from tfcap.objectives.baseline import Baseline
-from tfcap.objectives.baseline import Credit
-from tfcap.objectives.baseline import as_baseline
-from tfcap.objectives.baseline import as_credit
-from tfcap.objectives.baseline import expectation
-from tfcap.objectives.baselines import check_several
-from tfcap.objectives.baselines import from_first
+from tfcap.decoding import GroundTruth
+from tfcap.objectives.estimator import Baseline
+from tfcap.objectives.estimator import Credit
 from tfcap.objectives.estimator import Estimator
-from tfcap.objectives.estimator import check_decoder
+from tfcap.objectives.estimator import RewardEstimator
+from tfcap.objectives.estimator import as_part
+from tfcap.objectives.estimator import check_choices
 from tfcap.objectives.estimator import check_discrete
+from tfcap.objectives.estimator import check_several
+from tfcap.objectives.estimator import each_once
+from tfcap.objectives.estimator import from_first
 from tfcap.objectives.estimator import scored_anew
-from tfcap.objectives.objective import each_once
+from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
-from tfcap.rewards import as_reward
 
 NORMALIZATIONS = ("sequence", "token", "length", "constant")
 STANDARDIZATIONS = (False, True, "batch")
@@ -30,7 +30,7 @@ STANDARDIZATIONS = (False, True, "batch")
 EQUAL = 1e-5
 
 
-class ScoreFunction(Estimator):
+class ScoreFunction(RewardEstimator):
     """The score-function estimator, REINFORCE.
 
     ```
@@ -130,31 +130,33 @@ class ScoreFunction(Estimator):
         reduction: str = "mean",
         mask_unfinished: bool = False,
     ):
-        reward = as_reward(reward)
-        check_decoder(decoder)
-        _check_normalize(normalize, decoder)
-        if standardize not in STANDARDIZATIONS:
-            raise ValueError(
-                f"`standardize` must be one of {STANDARDIZATIONS}. Received: "
-                f"standardize={standardize!r}."
-            )
-        baseline, credit = as_baseline(baseline), as_credit(credit)
-        statistics = _statistics(decoder, baseline)
-        asked = getattr(baseline, "decoders", ())
-        super().__init__(
-            name or reward.name,
-            reward.terms,
-            (decoder, *asked),
-            statistics,
-            reduction,
+        check_choices(
+            normalize=(normalize, NORMALIZATIONS),
+            standardize=(standardize, STANDARDIZATIONS),
         )
-        _check_critic(baseline, credit)
-        if baseline is not None:
-            baseline.check(decoder, credit)
+        if normalize == "constant" and not hasattr(decoder, "max_length"):
+            raise ValueError(
+                '`normalize` must not be "constant" for references, whose '
+                "greatest length is that of a batch's padding. Received: "
+                f'decoder={type(decoder).__name__}. Use "sequence", and '
+                "divide the term by a length of your own: `term * (1 / T)`."
+            )
+        baseline = as_part(baseline, Baseline, "baseline")
+        credit = as_part(credit, Credit, "credit")
+        owned = getattr(credit, "baseline", None)
+        baseline = baseline or owned
+        if owned not in (None, baseline):
+            raise ValueError(
+                "`baseline` must be that of the `credit`, which nobody would "
+                f"train. Received: baseline={baseline!r}, and {owned!r} in "
+                f"{type(credit).__name__}. Leave it out."
+            )
+        super().__init__(
+            *(reward, decoder, name, _statistics(decoder, baseline), reduction),
+            decoders=() if baseline is None else baseline.decoders,
+        )
         if credit is not None:
-            credit.check(reward, decoder)
-        self.reward = reward
-        self.decoder = decoder
+            credit.check(self.reward, decoder)
         self.baseline = baseline
         self.normalize = normalize
         self.credit = credit
@@ -165,36 +167,36 @@ class ScoreFunction(Estimator):
         learned = () if self.baseline is None else self.baseline.layers
         return each_once([*super().layers(), *learned])
 
-    def rollout(self, episode):
-        return self.judged(episode)
-
     def per_sample_loss(self, episode):
         check_discrete(episode.rollout(self.decoder), self.decoder, self)
         rollout, rewards, own, parts = self.rewarded(
             episode, self.reward.credited
         )
-        rewards = ops.where(
-            _with_axes_of(rollout.nonempty, rewards), rewards, 0
-        )
+        said = rollout.nonempty
+        rewards = ops.where(_with_axes_of(said, rewards), rewards, 0)
         rollout = scored_anew(rollout, self.decoder)
         log_probs = episode.log_probs(rollout)
-        logs = _rollout_statistics(rollout, log_probs, episode.speaker.eos)
-        logs |= {k: _per_sequence(x, rollout.mask) for k, x in parts.items()}
+        ends = finished(rollout, episode.speaker.eos)
+        logs = {k: _per_sequence(x, rollout.mask) for k, x in parts.items()}
+        logs |= {
+            "mean_length": ops.sum(rollout.mask, axis=-1),
+            "clipped_ratio": 1.0 - ends,
+            "entropy": -log_probs,
+        }
         if "frac_reward_zero_std" in self.statistics:
             logs["frac_reward_zero_std"] = equal_rewards(
-                _per_sequence(rewards, rollout.mask), rollout.nonempty
+                _per_sequence(rewards, rollout.mask), said
             )
-        scoring = episode.scoring(rollout)
+        scoring = episode.scoring(rollout, self.credit)
         if self.credit is not None:
             rewards = self.credit(rewards, scoring, self.reward, self.decoder)
         counted = self.counted(rollout)
         if self.mask_unfinished:
-            ends = finished(rollout, episode.speaker.eos)
             counted = counted * ends[..., None]
         # advantage = reward - baseline, (B, S) or (B, S, T)
         advantage, losses = rewards, 0.0
         if self.baseline is not None:
-            expected = expectation(self.baseline, rewards, scoring)
+            expected = self.baseline.expected(rewards, scoring)
             advantage = _less(rewards, expected)
             losses = self.baseline.losses(rewards, expected, counted)
             # As it applies: of every sequence, or every word.
@@ -203,8 +205,14 @@ class ScoreFunction(Estimator):
         if self.standardize == "batch":
             advantage = self._standardized_by_batch(advantage, episode)
         elif self.standardize:
-            _check_unweighted(rollout, self.decoder)
-            advantage = _standardized(advantage, rewards, rollout.nonempty)
+            if rollout.weights is not None:
+                raise ValueError(
+                    '`standardize` must be False or "batch" for sequences that '
+                    "are weighed, whose deviation in a row is no sample's. "
+                    "Received: standardize=True with "
+                    f"{type(self.decoder).__name__}."
+                )
+            advantage = _standardized(advantage, rewards, said)
         scores = self._scores(advantage, log_probs, counted, episode)
         return losses - scores, _per_sequence(own, rollout.mask), logs
 
@@ -271,15 +279,6 @@ def _with_axes_of(said, rewards):
     return said if len(rewards.shape) == 2 else said[..., None]
 
 
-def _check_unweighted(rollout, decoder):
-    if rollout.weights is not None:
-        raise ValueError(
-            '`standardize` must be False or "batch" for sequences that are '
-            "weighed, whose deviation in a row is no sample's. Received: "
-            f"standardize=True with {type(decoder).__name__}."
-        )
-
-
 def _standardized(advantage, rewards, said):
     """Over a row's standard deviation of rewards; 0 where these are equal."""
     check_several(rewards, "`standardize`")
@@ -299,32 +298,6 @@ def _per_sequence(rewards, mask):
     return masked_mean(rewards, mask, axis=-1)
 
 
-def _check_normalize(normalize, decoder):
-    if normalize not in NORMALIZATIONS:
-        raise ValueError(
-            f"`normalize` must be one of {NORMALIZATIONS}. Received: "
-            f"normalize={normalize!r}."
-        )
-    if normalize == "constant" and not hasattr(decoder, "max_length"):
-        raise ValueError(
-            '`normalize` must not be "constant" for references, whose '
-            "greatest length is that of a batch's padding. Received: "
-            f'decoder={type(decoder).__name__}. Use "sequence", and '
-            "divide the term by a length of your own: `term * (1 / T)`."
-        )
-
-
-def _check_critic(baseline, credit):
-    """Refuses a critic that only the credit knows: nobody would train it."""
-    critic = getattr(credit, "baseline", None)
-    if critic is not None and critic is not baseline:
-        raise ValueError(
-            "`baseline` must be that of the `credit`. Received: "
-            f"baseline={baseline!r}, and {critic!r} in "
-            f"{type(credit).__name__}. Give both the same object."
-        )
-
-
 def _statistics(decoder, baseline):
     """Names of what is logged beside a reward, as far as it can be known."""
     names = "std", "mean_length", "clipped_ratio", "entropy"
@@ -333,15 +306,6 @@ def _statistics(decoder, baseline):
     if baseline is not None:
         names = (*names, "baseline", "advantage", "advantage_std")
     return names
-
-
-def _rollout_statistics(rollout, log_probs, eos):
-    """Lengths, clipped sequences and surprisal, `(B, S)` or `(B, S, T)`."""
-    return {
-        "mean_length": ops.sum(rollout.mask, axis=-1),
-        "clipped_ratio": 1.0 - finished(rollout, eos),
-        "entropy": -log_probs,
-    }
 
 
 def finished(rollout: Any, eos: int | tuple[int, ...]) -> Any:
@@ -364,3 +328,177 @@ def equal_rewards(rewards: Any, present: Any) -> Any:
     _, above = from_first(rewards, present)
     gap = ops.max(above, axis=1) - ops.min(above, axis=1)
     return ops.cast(gap < EQUAL, "float32")[:, None]
+
+
+class TeacherForcing(ScoreFunction):
+    """Maximum likelihood of the references, given their own beginnings.
+
+    `ScoreFunction(ConstantReward(1.0), GroundTruth())`, logged as the negative
+    log likelihood of a sequence.
+
+    Args:
+        normalize: `"sequence"`, `"token"` or, with a decoder that has a
+            `max_length`, `"constant"`, as in `ScoreFunction`. Defaults to
+            `"sequence"`.
+        name: String. Defaults to `"teacher_forcing"`.
+        decoder: `tfcap.decoding.Decoder` of the references, such as
+            `tfcap.decoding.ScheduledSampling`; of `MixedPrefix`, the words
+            that it gives count. Defaults to `GroundTruth()`.
+
+    Example:
+
+    >>> objective = 0.5 * tfcap.objectives.TeacherForcing()
+    >>> objective.terms[0].weight
+    0.5
+    """
+
+    def __init__(
+        self, normalize="sequence", name="teacher_forcing", decoder=None
+    ):
+        super().__init__(
+            ConstantReward(1.0),
+            GroundTruth() if decoder is None else decoder,
+            normalize=normalize,
+            name=name,
+        )
+        self.statistics = ()
+
+    def counted(self, rollout):
+        if rollout.given is None:
+            return rollout.mask
+        return rollout.mask * rollout.given
+
+    def per_sample_loss(self, episode):
+        losses, _, _ = super().per_sample_loss(episode)
+        return losses, losses, {}
+
+
+class Pathwise(RewardEstimator):
+    """Differentiates a reward through the words that were said.
+
+    ```
+    loss = -reward(words)
+    ```
+
+    The gradient reaches the speaker through the word channel: exactly, where
+    it passes whole distributions, and by its straight-through estimate, where
+    it passes words.
+
+    The decision to stop has no gradient in this, but through the vector of
+    the end token; with `ExpectedEnding` it has.
+
+    Args:
+        reward: `tfcap.rewards.Reward` that is differentiable.
+        decoder: `tfcap.decoding.Decoder` whose words carry gradients.
+        name: String. Defaults to the reward's name.
+        reduction: As that of `Estimator`.
+
+    Raises:
+        ValueError: If no gradient could pass.
+
+    Example:
+
+    >>> tfcap.objectives.Pathwise(
+    ...     tfcap.rewards.ConstantReward(), tfcap.decoding.GroundTruth()
+    ... )
+    Traceback (most recent call last):
+    ValueError: `reward` must be differentiable for Pathwise. Received: \
+reward=ConstantReward. Use ScoreFunction, which needs the reward's values only.
+
+    Reference:
+
+    - Lu et al., Best of Both Worlds, NIPS 2017, section 4.3
+    """
+
+    #: Whether the gradient reaches the words.
+    through_words = True
+
+    def __init__(self, reward, decoder, name=None, reduction="mean"):
+        super().__init__(reward, decoder, name, reduction=reduction)
+        if not self.reward.differentiable:
+            raise ValueError(
+                f"`reward` must be differentiable for {type(self).__name__}. "
+                f"Received: reward={type(self.reward).__name__}. Use "
+                "ScoreFunction, which needs the reward's values only."
+            )
+        if self.through_words and not decoder.pathwise:
+            raise ValueError(
+                "`decoder` must emit words that carry gradients for Pathwise. "
+                f"Received: decoder={type(decoder).__name__}. Use Sample with "
+                "a straight-through channel such as GumbelSoftmaxST, or "
+                "ScoreFunction."
+            )
+
+    def per_sample_loss(self, episode):
+        _, rewards, parts = self.rewarded(
+            episode, self.reward.measure, gradient=self.through_words
+        )
+        return -rewards, rewards, parts
+
+
+class ListenerLoss(Pathwise):
+    """Differentiates a reward by its network, and not by the words.
+
+    ```
+    loss = -reward(stop_gradient(words))
+    ```
+
+    What a listener learns from when the words are nobody's fault: human ones,
+    those of a speaker that is frozen, or of one that has its turn later. Any
+    decoder will do.
+
+    Args:
+        reward: `tfcap.rewards.Reward` that is differentiable, such as
+            `tfcap.rewards.Retrieval`, and computed by who learns.
+        decoder: `tfcap.decoding.Decoder`.
+        name, reduction: As those of `Pathwise`.
+
+    Raises:
+        ValueError: If the reward, or a term of it, has no gradient or is
+            built with `learning=False`.
+
+    Reference:
+
+    - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
+      2019, section 6.2: "the speaker and listener were trained alternately"
+    """
+
+    through_words = False
+
+    def __init__(self, reward, decoder, name=None, reduction="mean"):
+        super().__init__(reward, decoder, name, reduction)
+        if not getattr(self.reward, "learning", True):
+            raise ValueError(
+                "`reward` must train its network for ListenerLoss. Received: "
+                f"reward={self.reward.name!r} with learning=False. Give it, or "
+                "its terms, `learning=True`."
+            )
+
+
+class SupervisedLoss(Estimator):
+    """A loss that a function computes from an episode.
+
+    A second learner is often trained by an ordinary loss: on
+    labels, or on what the speaker said.
+
+    Args:
+        function: Callable from an `Episode` to losses of shape `(B, S)`.
+        name: String.
+        decoders: Tuple of `tfcap.decoding.Decoder`, those that `function` asks
+            the episode for.
+
+    Example:
+
+    >>> from tfcap.objectives.score_function import SupervisedLoss
+    >>> term = SupervisedLoss(lambda episode: None, "n_pair")
+    >>> term.name
+    'n_pair'
+    """
+
+    def __init__(self, function, name, decoders=()):
+        super().__init__(name, decoders=decoders)
+        self.function = function
+
+    def per_sample_loss(self, episode):
+        losses = self.function(episode)
+        return losses, losses, {}

@@ -3,10 +3,10 @@
 from keras import ops
 
 from tfcap._ops import check_shape
-from tfcap.losses.bidirectional_contrastive_loss import check_contrastive
-from tfcap.losses.bidirectional_contrastive_loss import combined
-from tfcap.losses.bidirectional_contrastive_loss import contrasts
-from tfcap.losses.cross_effects import contrast_effects
+from tfcap.losses.contrastive_loss import check_contrastive
+from tfcap.losses.contrastive_loss import combined
+from tfcap.losses.contrastive_loss import contrast_effects
+from tfcap.losses.contrastive_loss import contrasts
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.rewards.embeddings import check_embedder
 from tfcap.rewards.embeddings import check_one_space

@@ -5,7 +5,7 @@ from typing import Any
 from keras import ops
 
 from tfcap._ops import masked_mean
-from tfcap.losses import one_pair_loss
+from tfcap.losses.masked_loss import one_pair_loss
 from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.reward import Reward
 

@@ -2,7 +2,6 @@
 
 from tfcap._ops.arguments import batch_entry
 from tfcap._ops.arguments import mask_for
-from tfcap._ops.arguments import mask_of
 from tfcap._ops.sequences import with_known_sizes
 
 
@@ -67,7 +66,7 @@ def check_one_space(images, texts, key: str):
 
 def position_mask(episode, key: str):
     """Mask of the positions of a batch's images, or `None`."""
-    return mask_of(episode.inputs, key)
+    return episode.inputs.get(f"{key}_mask")
 
 
 def embedded_images(embedder, image, training: bool = False, mask=None):
@@ -99,10 +98,11 @@ def embedded_texts(embedder, rollout, training=False):
         if is_differentiable(embedder)
         else rollout.tokens
     )
-    if rollout.drawn is not None and hasattr(embedder, "embed_endings"):
-        going, eos = rollout.endings.words, rollout.endings.eos
+    endings = rollout.endings
+    every = endings is not None and endings.drawn is not None
+    if every and hasattr(embedder, "embed_endings"):
         texts = embedder.embed_endings(
-            going, rollout.mask, eos, training=training
+            endings.words, rollout.mask, endings.eos, training=training
         )
     else:
         texts = embedder.embed_texts(words, rollout.mask, training=training)

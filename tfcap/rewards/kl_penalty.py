@@ -85,7 +85,7 @@ class KLPenalty(Reward):
     under the speaker, the score-function estimator of it is without bias. It
     keeps a speaker that is trained for a reward from leaving the language
     that it has learned from people. As a loss, such as GRPO's, it is
-    `tfcap.objectives.KLDivergence`. Words that the decoder suppresses, and
+    `tfcap.methods.grpo()`. Words that the decoder suppresses, and
     n-grams that it does not repeat, are impossible to the reference, too;
     `top_k` and `top_p` are the speaker's alone.
 

@@ -3,10 +3,10 @@
 from keras import ops
 
 from tfcap._ops.arguments import mask_for
-from tfcap.losses.cross_effects import hinge_effects
-from tfcap.losses.hinge_retrieval_loss import check_hinge
-from tfcap.losses.hinge_retrieval_loss import hinges
 from tfcap.losses.retrieval_loss import DIRECTIONS
+from tfcap.losses.retrieval_loss import check_hinge
+from tfcap.losses.retrieval_loss import hinge_effects
+from tfcap.losses.retrieval_loss import hinges
 from tfcap.rewards.embeddings import check_embedder
 from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.rewards.embeddings import embedded_texts
@@ -58,13 +58,12 @@ class Retrieval(Reward):
             that show the same image are known; or `None` where all differ.
         name: String. Defaults to `"retrieval"`.
         credit: `"batch"` or `"own"`, what `ScoreFunction` weighs the words of
-            a caption with, and `Pathwise` its endings where these are
-            expected. `"batch"`: its reward plus what it adds to the
-            rewards of the others as a negative of theirs, an unbiased
-            estimate of the gradient of the expected reward. `"own"`: its
-            reward alone, as in the released code, which leaves a part of
-            that gradient out. Through words `Pathwise` always has all of
-            it. Defaults to `"batch"`.
+            a caption with, and `ExpectedEnding` its endings. `"batch"`: its
+            reward plus what it adds to the rewards of the others as a negative
+            of theirs, an unbiased estimate of the gradient of the expected
+            reward. `"own"`: its reward alone, as in the released code, which
+            leaves a part of that gradient out. Through words `Pathwise` always
+            has all of it. Defaults to `"batch"`.
 
     Example:
 
@@ -86,6 +85,7 @@ class Retrieval(Reward):
     """
 
     terms = ("collapse_ratio",)
+    #: Of all endings of a caption, others are compared with the drawn one.
     compares_drawn = True
 
     def __init__(
@@ -154,7 +154,7 @@ class Retrieval(Reward):
             "distractors": distractors,
             "same": same,
             "mask": rollout.nonempty,
-            "drawn": rollout.drawn,
+            "drawn": getattr(rollout.endings, "drawn", None),
         }
 
     def _images(self, episode, key, training):

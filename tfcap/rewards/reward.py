@@ -43,9 +43,6 @@ class Reward(Linear):
         compares_samples: Boolean, whether what one sample gets depends on the
             others that are scored beside it. `credited()` tells what a
             sample is worth to all of them.
-        compares_drawn: Boolean, of a reward that does, whether of all endings
-            of a caption it compares others with the `drawn` one of a rollout
-            alone. Defaults to `False`.
         reads_log_probs: Boolean, whether it asks how likely the words are to
             the speaker. Such rewards are not for `MonteCarlo`.
         decoders: Tuple of the other decoders whose words it asks an episode
@@ -63,7 +60,6 @@ class Reward(Linear):
     name = "reward"
     terms = ()
     compares_samples = False
-    compares_drawn = False
     reads_log_probs = False
     decoders = ()
     abstains = False
@@ -177,7 +173,6 @@ class WeightedSum(Reward):
         differentiable: Boolean, whether all of the terms are.
         learning: Boolean, whether no term was built with `learning=False`.
         compares_samples: Boolean, whether any of the terms does.
-        compares_drawn: Boolean, whether all of those do.
         reads_log_probs: Boolean, whether any of the terms does.
         decoders: Tuple of those of all terms.
         abstains: Boolean, whether any of the terms may.
@@ -207,9 +202,6 @@ class WeightedSum(Reward):
         self.differentiable = all(r.differentiable for r in rewards)
         self.learning = all(getattr(r, "learning", True) for r in rewards)
         self.compares_samples = any(r.compares_samples for r in rewards)
-        self.compares_drawn = all(
-            r.compares_drawn for r in rewards if r.compares_samples
-        )
         self.reads_log_probs = any(r.reads_log_probs for r in rewards)
         self.decoders = sum((tuple(r.decoders) for r in rewards), ())
         self.abstains = any(r.abstains for r in rewards)

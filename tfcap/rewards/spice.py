@@ -1,21 +1,19 @@
 """SPICE of what is said, from its authors' program."""
 
-import functools
-
-from tfcap import text
 from tfcap.rewards.text_reward import TextReward
 from tfcap.rewards.text_score import text_score
-from tfcap.text.java.spice import spice_command
+from tfcap.text.scores.java import check_spice
+from tfcap.text.scores.java import spice
 
 
 class SPICE(TextReward):
     """SPICE: what a caption and its references say of things, parsed.
 
-    The score of `tfcap.text.spice()`, which is a program for Java with models
-    of its own: where one is missing the reward is refused where it is made.
-    The program is run once a step, and each time reads its models, which alone
-    takes seconds; references are parsed once, where it has a cache. The words
-    leave the graph; identical captions of one image are scored once.
+    The score of pycocoevalcap, a program for Java with models of its own:
+    where one is missing the reward is refused where it is made. The program is
+    run once a step, and each time reads its models, which alone takes seconds;
+    references are parsed once, where it has a cache. Identical captions of one
+    image are scored once.
 
     Captions are read as text and split as an evaluation splits them, so the
     end token never counts. References are those of the batch, in which a word
@@ -26,25 +24,22 @@ class SPICE(TextReward):
         references: String, the key of the references in the batch, integers
             of shape `(B, N, T)`. An image without any gives 0. Defaults to
             `"references"`.
-        home, cache, java, heap: See `tfcap.text.spice()`.
-        timeout: Float, seconds that a step may take. Defaults to `600`.
         remember: Integer, number of scores kept for captions that are said
             again of their image. Defaults to `100000`, 30 MB.
         name: String. Defaults to `"spice"`.
 
     Raises:
-        tfcap.text.JavaError: If Java, the program or its models are missing,
-            with what to do about it; while training, if the program dies or
-            hangs.
+        tfcap.text.MissingScoreError: If Java, the program or its models are
+            missing, with what to do about it; while training, if the program
+            fails.
 
     Example:
 
     >>> vocabulary = tfcap.text.Vocabulary(["red", "bus"])
     >>> try:
-    ...     tfcap.rewards.SPICE(vocabulary, java="/no/java")
-    ... except tfcap.text.JavaError as error:
-    ...     print(error)
-    SPICE is absent: there is no Java at '/no/java'. Install a Java ...
+    ...     reward = tfcap.rewards.SPICE(vocabulary)
+    ... except tfcap.text.MissingScoreError as error:
+    ...     assert "SPICE is absent" in str(error)
 
     Reference:
 
@@ -55,19 +50,14 @@ class SPICE(TextReward):
         self,
         vocabulary,
         references="references",
-        home=None,
-        cache="auto",
-        java=None,
-        heap="8G",
-        timeout=600.0,
         remember=100_000,
         name="spice",
     ):
-        options = {"home": home, "cache": cache, "java": java, "heap": heap}
-        # Raises here what the first step would.
-        spice_command("captions.json", "scores.json", **options)
-        score = functools.partial(text.spice, timeout=timeout, **options)
-        function = text_score(score)
+        check_spice()
         super().__init__(
-            function, vocabulary, references, remember=remember, name=name
+            text_score(spice),
+            vocabulary,
+            references,
+            remember=remember,
+            name=name,
         )

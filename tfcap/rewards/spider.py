@@ -26,12 +26,10 @@ class SPIDEr(WeightedSum):
             `tfcap.rewards.SPICESpaCy`: the sum is then another score, to be
             reported under its name, such as "SPIDEr (spaCy)". Defaults to
             `tfcap.rewards.SPICE`.
-        **options: `home`, `cache`, `java`, `heap` and `timeout` of
-            `tfcap.rewards.SPICE`.
 
     Raises:
-        tfcap.text.JavaError: If SPICE cannot be had: no other score takes its
-            place.
+        tfcap.text.MissingScoreError: If SPICE cannot be had: no other score
+            takes its place.
 
     Example:
 
@@ -41,10 +39,9 @@ class SPIDEr(WeightedSum):
     ...     corpus, vocabulary
     ... )
     >>> try:
-    ...     tfcap.rewards.SPIDEr(table, vocabulary, java="/no/java")
-    ... except tfcap.text.JavaError as error:
-    ...     print(error)
-    SPICE is absent: there is no Java at '/no/java'. Install a Java ...
+    ...     reward = tfcap.rewards.SPIDEr(table, vocabulary)
+    ... except tfcap.text.MissingScoreError as error:
+    ...     assert "SPICE is absent" in str(error)
 
     Reference:
 
@@ -60,7 +57,6 @@ class SPIDEr(WeightedSum):
         jit_compile=True,
         name="spider",
         spice=None,
-        **options,
     ):
         document_frequencies.check_vocabulary(vocabulary)
         parts = {
@@ -70,7 +66,7 @@ class SPIDEr(WeightedSum):
                 jit_compile=jit_compile,
                 vocabulary=vocabulary,
             ),
-            "spice": spice or SPICE(vocabulary, references, **options),
+            "spice": spice or SPICE(vocabulary, references),
         }
         weighted = [(SPIDER_WEIGHTS[part], parts[part]) for part in parts]
         super().__init__(weighted, name)

@@ -10,10 +10,6 @@ from tfcap.text.document_frequencies import DocumentFrequencies
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import caption_language
 from tfcap.text.evaluation import evaluate_captions
-from tfcap.text.java.meteor import meteor_java
-from tfcap.text.java.ptb_tokenizer import ptb_tokenize
-from tfcap.text.java.runtime import JavaError
-from tfcap.text.java.spice import spice
 from tfcap.text.missing_score import MissingScore
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.ngram_language_model import NgramLanguageModel

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import os
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -13,8 +12,6 @@ from tfcap.text.caption_remarks import caption_remarks
 from tfcap.text.caption_report import TITLES
 from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize_batch
-from tfcap.text.java.meteor import meteor_java
-from tfcap.text.java.spice import spice
 from tfcap.text.missing_score import MissingScore
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.bleu import bleu
@@ -26,6 +23,8 @@ from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import cider
 from tfcap.text.scores.cider import cider_d
 from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.java import meteor_java
+from tfcap.text.scores.java import spice
 from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.mixtures import bcmr
 from tfcap.text.scores.mixtures import spider
@@ -77,8 +76,6 @@ def evaluate_captions(
     references: list,
     metrics: list = DEFAULT_METRICS,
     tokenize: Callable | None = None,
-    java: str | os.PathLike | None = None,
-    spice_home: str | os.PathLike | None = None,
     progress: Callable | None = None,
     objects: ObjectSynonyms | None = None,
     annotated: Sequence[Iterable[str]] | None = None,
@@ -104,8 +101,6 @@ def evaluate_captions(
             SPICE.
         tokenize: Function from a list of strings to a list of lists of words,
             optional. Defaults to `caption_tokenize_batch()`.
-        java: String or path of a `java`, optional, see `meteor_java()`.
-        spice_home: String or path, optional, see `spice()`.
         progress: Function of the name of what is at work, the number of
             captions done and their number, optional.
         objects: `tfcap.text.ObjectSynonyms` for `"chair"`, optional.
@@ -154,12 +149,8 @@ def evaluate_captions(
             progress=functools.partial(progress, "meteor"),
             num_workers=num_workers,
         ),
-        "meteor_java": functools.partial(
-            meteor_java,
-            java=java,
-            progress=functools.partial(progress, "meteor_java"),
-        ),
-        "spice": functools.partial(spice, home=spice_home, java=java),
+        "meteor_java": meteor_java,
+        "spice": spice,
         "chair": functools.partial(
             _chair, objects=objects, annotated=annotated
         ),

@@ -48,7 +48,7 @@ def score_differences(
         theirs, bounded by percentiles. The sets differ at this level where 0
         lies outside. Where one image alone has a score, the bounds are
         infinite. Scores whose corpus cannot be drawn anew, which are those
-        of `meteor_java()`, are left out.
+        of `"meteor_java"`, are left out.
 
     Raises:
         ValueError: If the scores are of different numbers of captions,

@@ -13,8 +13,8 @@ class ClippedAdam(keras.optimizers.Adam):
 
     Keras clips the gradient of each replica before they are summed, which is
     another step than that of one device. For models with a `compile()` of
-    Keras' own; `tfcap.training.ObjectiveModel` and `JointTraining` clip by
-    themselves. On one device this is Keras' optimizer to the bit.
+    Keras' own; `tfcap.training.JointTraining` clips by itself. On one device
+    this is Keras' optimizer to the bit.
 
     Args:
         *args, **kwargs: As `keras.optimizers.Adam`.

@@ -1,6 +1,6 @@
 """Naturalness and informativeness of a speaker's captions of a split."""
 
-import os
+import dataclasses
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -13,21 +13,97 @@ from tfcap._ops import reference_mask
 from tfcap.decoding import Greedy
 from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
+from tfcap.rewards.embeddings import check_embedder
+from tfcap.rewards.embeddings import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
 from tfcap.training.dataset_inputs import dataset_inputs
-from tfcap.training.diversity_report import DiversityReport
-from tfcap.training.evaluation_callback import EvaluationCallback
-from tfcap.training.evaluator_checks import check_listeners
-from tfcap.training.evaluator_checks import check_words
 from tfcap.training.speak_and_listen import SpeakAndListen
 from tfcap.training.speak_and_listen import find_references
 from tfcap.training.speak_and_listen import joined
 from tfcap.training.speaker_report import RETRIEVAL
+from tfcap.training.speaker_report import DiversityReport
 from tfcap.training.speaker_report import SpeakerReport
+from tfcap.training.workers import is_chief
 
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
+#: How names of scores begin that are not another listener's.
+_TAKEN = ("human", "image_to_text")
+
+
+class EvaluationCallback(keras.callbacks.Callback):
+    """Evaluates after epochs, and logs the scores.
+
+    Adds the scores to the logs, under names that files can bear: `r@10` is
+    logged as `val_r_10`. Put it before `keras.callbacks.TensorBoard`, which
+    then draws them, and before `keras.callbacks.ModelCheckpoint`, which may
+    then monitor `val_cider_d`.
+
+    Args:
+        evaluate: Callable without arguments that returns a dict of numbers,
+            or a report with a `result()` that does, such as a
+            `tfcap.training.SpeakerReport`, a `tfcap.metrics.RankingReport` or
+            a `tfcap.metrics.RetrievalReport`. All workers call it.
+        every: Integer, epochs between evaluations. Defaults to `1`.
+        prefix: String before the names of scores. Defaults to `"val_"`.
+        writer: `tensorboard_plugin_tfcap.summary.TradeoffWriter`, for the
+            Trade-off tab of TensorBoard; the step is the number of epochs.
+            Defaults to `None`.
+        images: Function from an image's row in the report to its pixels, to
+            be shown there, such as `tfcap.data.Photographs`. Optional.
+
+    Attributes:
+        report: The last report, or `None`.
+
+    Example:
+
+    >>> report = tfcap.metrics.RankingReport()
+    >>> report.add(np.array([[0.1, 0.9]]), truth=[1])
+    >>> callback = tfcap.training.EvaluationCallback(lambda: report, every=2)
+    >>> logs = {}
+    >>> callback.on_epoch_end(1, logs)
+    >>> logs["val_mrr"]
+    1.0
+    """
+
+    def __init__(
+        self,
+        evaluate: Callable[[], Any],
+        every: int = 1,
+        prefix: str = "val_",
+        writer: Any = None,
+        images: Callable[[int], Any] | None = None,
+    ):
+        super().__init__()
+        if every < 1:
+            raise ValueError(
+                f"`every` must be at least 1. Received: every={every}."
+            )
+        self.evaluate = evaluate
+        self.every = every
+        self.prefix = prefix
+        self.writer = writer
+        self.images = images
+        self.report = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        if (epoch + 1) % self.every:
+            return
+        # All workers evaluate, since that may take all of them.
+        self.report = report = self.evaluate()
+        scores = report if isinstance(report, dict) else report.result()
+        scores = {k: v for k, v in scores.items() if k != "count"}
+        if self.writer is not None and is_chief(self.model):
+            self.writer.point(epoch + 1, scores)
+            if hasattr(report, "samples"):
+                self.writer.samples(epoch + 1, report.samples(self.images))
+        for name, value in scores.items() if logs is not None else ():
+            logs[self.prefix + name.replace("@", "_")] = value
+
+    def on_train_end(self, logs=None):
+        if self.writer is not None:
+            self.writer.close()
 
 
 class Evaluator(EvaluationCallback):
@@ -76,8 +152,6 @@ class Evaluator(EvaluationCallback):
             `dataset.captions`, or of the speaker.
         image_ids: List of M integers or strings; or their key in a batch.
             Defaults to those of `dataset.captions`, else to row numbers.
-        decoders: Dict of name to further decoders. Their scores are in the
-            report after their names, such as `"beam_cider_d"`.
         samples: Dict of name to decoders of several sequences an image, whose
             `diversity()` is in the report after their names.
         training_captions: Iterable of captions, strings or lists of words,
@@ -91,10 +165,9 @@ class Evaluator(EvaluationCallback):
             is fixed, or that training never saw, tells captions that say more
             from a code of the two learners. Defaults to none.
         batch_size: Integer, for `dataset`s that are not in batches yet.
-        java, spice_home: See `tfcap.text.evaluate_captions()`.
         verbose: 1 for a progress bar, 0 for silence.
-        **callback: `every`, `prefix`, `names`, `folder`, `writer` and
-            `images` of `EvaluationCallback`.
+        **callback: `every`, `prefix`, `writer` and `images` of
+            `EvaluationCallback`.
 
     Call arguments:
         decoder: `tfcap.decoding.Decoder` in the place of the evaluator's.
@@ -146,14 +219,11 @@ class Evaluator(EvaluationCallback):
         texts: Sequence[Sequence[str]] | None = None,
         vocabulary: Any = None,
         image_ids: Sequence | str | None = None,
-        decoders: dict[str, Any] | None = None,
         samples: dict[str, Any] | None = None,
         training_captions: TrainingCaptions | Iterable | None = None,
         human_captions: int | None = None,
         other_listeners: dict[str, Any] | None = None,
         batch_size: int | None = None,
-        java: str | os.PathLike | None = None,
-        spice_home: str | os.PathLike | None = None,
         verbose: int = 0,
         **callback,
     ):
@@ -173,34 +243,27 @@ class Evaluator(EvaluationCallback):
         known = _either(known, speaker, "vocabulary")
         self.vocabulary = None if known is None else as_vocabulary(known)
         self.image_ids = _either(image_ids, captions, "image_ids")
-        self.decoders = dict(decoders or {})
         self.samples = dict(samples or {})
         if not isinstance(training_captions, TrainingCaptions | None):
             training_captions = TrainingCaptions(training_captions)
         self.training_captions = training_captions
         self.human_captions = human_captions
         self.batch_size = batch_size
-        self.java = {"java": java, "spice_home": spice_home}
         self.verbose = verbose
         self._passes = {}
-        check_listeners(self.listeners, self)
-        check_words(self.vocabulary, self.speaker, self.pad)
+        _check_listeners(self.listeners, self)
+        _check_words(self.vocabulary, self.speaker, self.pad)
         self._inputs()  # Raises as a call would.
 
     def __call__(self, decoder: Any = None) -> SpeakerReport:
         report = self._report(decoder)
-        scores = {}
-        for name, other in self.decoders.items() if decoder is None else ():
-            further = self._report(other).scores.items()
-            scores |= {
-                f"{name}_{key}": value
-                for key, value in further
-                if not key.startswith("human_")
-            }
-        for name, other in self.samples.items() if decoder is None else ():
-            diverse = self.diversity(other).scores.items()
-            scores |= {f"{name}_{key}": value for key, value in diverse}
-        return report.with_scores(scores)
+        scores = {
+            f"{name}_{key}": value
+            for name, other in self.samples.items()
+            if decoder is None
+            for key, value in self.diversity(other).scores.items()
+        }
+        return dataclasses.replace(report, scores={**report.scores, **scores})
 
     def diversity(self, decoder: Any) -> DiversityReport:
         """Scores several captions of every image, and how they differ.
@@ -263,7 +326,7 @@ class Evaluator(EvaluationCallback):
             absent={},
         )
         report = report.with_language(self.training_captions)
-        return report.rescored(self.metrics, **self.java)
+        return report.rescored(self.metrics)
 
     def _read(self, decoder, listeners):
         """Arrays of the whole split, its texts and the images' ids."""
@@ -303,8 +366,8 @@ class Evaluator(EvaluationCallback):
             decoder = self.decoder = self.decoder or self._greedy()
         key = id(decoder), bool(listeners)
         if key not in self._passes:
-            further = *self.decoders.values(), *self.samples.values()
-            kept = {id(d) for d in (decoder, self.decoder, *further)}
+            own = decoder, self.decoder, *self.samples.values()
+            kept = {id(d) for d in own}
             passes = self._passes.items()
             self._passes = {k: one for k, one in passes if k[0] in kept}
             unread = self.human_captions == 0 or "" not in listeners
@@ -351,6 +414,63 @@ class Evaluator(EvaluationCallback):
         words = (tokens != self.pad) & ~ended
         decode = self.vocabulary.decode
         return [decode(row[own].tolist()) for row, own in zip(tokens, words)]
+
+
+def _check_listeners(listeners: dict[str, Any], evaluator: Any):
+    """Refuses what embeds nothing, or the words of another vocabulary.
+
+    Args:
+        listeners: Dict of name to listener, `""` for the `listener`.
+        evaluator: Object with a `speaker`.
+
+    Raises:
+        TypeError: If one embeds nothing.
+        ValueError: If vocabularies differ in size, or a name is taken.
+    """
+    for name, listener in listeners.items():
+        argument = f"other_listeners[{name!r}]" if name else "listener"
+        check_embedder(listener, argument)
+        check_vocabulary(listener, evaluator, argument)
+        if name.startswith(_TAKEN):
+            raise ValueError(
+                "`other_listeners` must have names that are no other "
+                f"scores'. Received: {name!r}. Call it fixed_{name}."
+            )
+
+
+def _check_words(vocabulary: Any, speaker: Any, pad: int):
+    """Refuses a vocabulary that is not the speaker's.
+
+    Args:
+        vocabulary: Object with `decode(ids)`, or `None`.
+        speaker: `tfcap.decoding.Speaker`.
+        pad: Integer, the speaker's.
+
+    Raises:
+        ValueError: If there is none, or their sizes or paddings differ.
+    """
+    if vocabulary is None:
+        raise ValueError(
+            "`vocabulary` must be given where neither the data set nor the "
+            "speaker has one. Received: vocabulary=None. Pass the "
+            "`tfcap.text.Vocabulary` or the tokenizer of the captions."
+        )
+    size = getattr(vocabulary, "size", None)
+    wanted = speaker.vocabulary_size
+    if size not in (None, wanted):
+        raise ValueError(
+            "`vocabulary` must be the speaker's. Received: a vocabulary "
+            f"of {size} ids for a speaker of {wanted}. Load the one that "
+            "was saved with the speaker."
+        )
+    known = getattr(vocabulary, "pad", None)
+    if known not in (None, pad):
+        raise ValueError(
+            "`vocabulary` must pad as the speaker does, or captions end where "
+            f"they do not. Received: vocabulary.pad={known} for a speaker of "
+            f"{pad}, 0 where it has no `pad`. Make the speaker with "
+            f"`pad={known}`."
+        )
 
 
 def _either(value, holder, name):

@@ -1,24 +1,35 @@
-"""The training model of several learners, each with an objective."""
+"""The training model: one or several networks, each with an objective."""
 
+import contextlib
 import math
+from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfcap._ops import num_replicas
+from tfcap._ops import sum_over_replicas
+from tfcap._ops.schedules import schedules_held
+from tfcap._ops.sequences import dense
+from tfcap.layers import WordChannel
+from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
+from tfcap.objectives import Objective
+from tfcap.training import minibatches
 from tfcap.training.joint_optimizer import JointOptimizer
-from tfcap.training.nonfinite import what_was_computed
 from tfcap.training.refusals import check_built
-from tfcap.training.refusals import check_clipnorm
-from tfcap.training.refusals import check_compile
-from tfcap.training.scaffold import Scaffold
-from tfcap.training.update import build_optimizer
-from tfcap.training.update import built
-from tfcap.training.update import optimizers_by_name
-from tfcap.training.update import prepare
+from tfcap.training.refusals import check_learner
+from tfcap.training.refusals import checked_optimizers
+from tfcap.training.refusals import refusal_to_save
+from tfcap.training.resume import run_fit
+from tfcap.training.update import Computed
+from tfcap.training.update import apply_if_finite
+from tfcap.training.update import explained
+from tfcap.training.update import scales
+from tfcap.training.update import update_of
 from tfcap.training.update import weight_penalty
 
 
@@ -28,8 +39,9 @@ class Learner(NamedTuple):
     Args:
         network: `keras.Model`, built; its trainable variables are updated.
         objective: `tfcap.objectives.Objective`, for it alone, or the same
-            object as another learner's: the two then learn from one loss.
-        global_clipnorm: Float or `None`, norm to clip its gradient to.
+            object as another learner's: they then learn from one loss.
+        global_clipnorm: Float or `None`, norm to clip its gradient of the
+            global batch to.
         every: Integer, steps from one turn of this learner to its next.
             Defaults to `1`, all steps.
         offset: Integer in `[0, every)`, the step of its first turn. Defaults
@@ -43,13 +55,20 @@ class Learner(NamedTuple):
     offset: int = 0
 
 
-class JointTraining(Scaffold):
-    """Trains several networks against or for each other.
+class JointTraining(keras.Model):
+    """Trains one or several networks by what a speaker says.
 
     On every batch all learners see one episode, so what was said is said once;
     each takes the gradient of its own objective for its own variables; then
     all step. Learners that were given one objective object share its loss,
     which is computed, and differentiated, once.
+
+    It trains under `compile()` and `fit()` with callbacks, `tf.data`, mixed
+    precision and `tf.distribute`, and is not itself saved: save its networks.
+
+    Where one network learns, or all share one objective, `loss` and the
+    rewards are logged by their own names; otherwise by `NAME_loss` and so on,
+    of every learner.
 
     Learners may take turns: two that alternate have `every=2` and the offsets
     0 and 1. A learner steps when `turn % every == offset`; otherwise its
@@ -57,26 +76,62 @@ class JointTraining(Scaffold):
     variables, so that a run that is resumed from a checkpoint goes on with
     whose turn it was.
 
-    Callbacks find one `optimizer`, a `keras.optimizers.MultiOptimizer`. Those
-    of Keras go through its `optimizers`, and log rates by the names of these,
-    such as `Adam(name="speaker")`. To others, `optimizer.learning_rate` is
-    that of the first learner, and to set it scales the rates of all learners by
-    one factor. `optimizer_of(name)` has a rate of its own.
+    Callbacks find one `optimizer`; of several learners it is a
+    `keras.optimizers.MultiOptimizer`, whose `optimizers` have the rates.
 
-    An optimizer with `gradient_accumulation_steps=k` steps once in k turns of
-    its learner, see `tfcap.training.ObjectiveModel`.
-
-    What an objective holds that learns, such as a
+    A network with `trainable = False` is used and left as it is. Penalties
+    that layers put on their weights are part of the loss; what a layer adds
+    to the loss in its call is not, since an objective calls networks by their
+    parts: make it a term. What an objective holds that learns, such as a
     `tfcap.objectives.LearnedBaseline`, must be a learner's or have `trainable`
     set to `False`: nobody else would step it.
 
     Args:
-        speaker: `tfcap.decoding.Speaker`, built.
-        learners: Dict of `Learner` by name.
-        nonfinite: What becomes of a step in which the loss, a reward or the
-            gradient of any learner is NaN or infinite; see
-            `tfcap.training.ObjectiveModel`. Then no learner steps. Defaults to
-            `"raise"`.
+        speaker: `tfcap.decoding.Speaker` that is a `keras.Model` or layer,
+            built.
+        learners: Dict of `Learner` by name; or an objective, which the
+            speaker alone learns.
+        nonfinite: What becomes of a step in which a loss, a reward or a
+            gradient is NaN or infinite. No weight moves in it, but with
+            `"ignore"`, which does not look. Defaults to `"raise"`, a
+            `FloatingPointError` that names the term or the network; `"skip"`
+            goes on with the next batch, leaves the step out of what is logged
+            and counts it in `skipped_updates`, of the epoch. What layers keep
+            of the batches they see, such as means of a batch normalization, is
+            no weight, and is not held back. A gradient that overflows is the
+            affair of a `keras.optimizers.LossScaleOptimizer`, where there is
+            one.
+        minibatch_size: Integer or `None`, rows of the global batch of which a
+            step is taken. Words are drawn, rewarded and compared for the whole
+            batch, and nothing of that is kept for a gradient; then the speaker
+            scores them again, part by part, once each, with dropout of its
+            own. A part's gradient is its share in that of the whole batch,
+            times the number of parts. With an optimizer whose
+            `gradient_accumulation_steps` is that number, a batch is one step,
+            equal to that of all rows at once, whatever its losses are means
+            over; leave a smaller last batch out. Otherwise each part is a
+            step, and words of later parts were drawn a few steps ago, which no
+            importance weight corrects but `clipped_ratio`. For a speaker that
+            learns alone, by terms that score words: `ScoreFunction`,
+            `TeacherForcing`, `KLDivergence` and the losses of samples.
+            Defaults to `None`, no parts.
+        updates_per_rollout: Integer, how often a step is taken on the words
+            of a batch, and so on each of its parts. Words are drawn, rewarded
+            and compared once; from 2 on, a `clipped_ratio` corrects that the
+            speaker has moved since. A speaker with dropout draws other masks
+            in an update: its ratios are not 1 even at first. Defaults to `1`.
+        clipped_ratio: `tfcap.objectives.ClippedRatio` of words that were
+            drawn, as of PPO, GRPO, DAPO and GSPO. Defaults to `None`:
+            `ClippedRatio()` for several updates, none for one. With one, the
+            share of words whose gradient is clipped away is logged as
+            `clipped_words`.
+
+    Call arguments:
+        inputs: Nest of tensors, what the speaker reads.
+        training: Boolean.
+
+    Returns:
+        The speaker's state, `speaker.begin(inputs)`.
 
     Example:
 
@@ -92,37 +147,44 @@ class JointTraining(Scaffold):
     ... }
     >>> _ = speaker(batch)
     >>> forcing = tfcap.objectives.TeacherForcing()
-    >>> learner = tfcap.training.Learner(speaker, forcing)
-    >>> game = tfcap.training.JointTraining(speaker, {"speaker": learner})
-    >>> game.compile({"speaker": keras.optimizers.Adam(1e-3)})
-    >>> [metric.name for metric in game.metrics]
-    ['speaker_loss', 'speaker_teacher_forcing']
+    >>> training = tfcap.training.JointTraining(speaker, forcing)
+    >>> training.compile(keras.optimizers.Adam(1e-3))
+    >>> sorted(training.train_on_batch(batch, return_dict=True))
+    ['loss', 'teacher_forcing']
     """
 
-    def __init__(self, speaker, learners, nonfinite="raise", **kwargs):
-        super().__init__(speaker, nonfinite, **kwargs)
+    def __init__(
+        self,
+        speaker: Any,
+        learners: Mapping[str, Learner] | Objective,
+        nonfinite: str = "raise",
+        minibatch_size: int | None = None,
+        updates_per_rollout: int = 1,
+        clipped_ratio: ClippedRatio | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        # Rewards may compute on the host, or shapes that depend on the data.
+        self.supports_jit = False
+        check_built(speaker, "`speaker`")
+        if isinstance(learners, Objective):
+            learners = {"speaker": Learner(speaker, learners)}
+        self.speaker = speaker
+        self.nonfinite = _checked_nonfinite(nonfinite)
         self.learners = dict(learners)
         self.networks = [learner.network for learner in learners.values()]
-        names, channels = [], {}
-        for name, learner in self.learners.items():
-            _check(name, learner)
-            channels |= {id(c): c for c in learner.objective.layers()}
-            _check_learners(name, learner, self.networks)
-            logged = "loss", *learner.objective.log_names()
-            names += [f"{name}_{key}" for key in logged]
-        self.channels = built(channels.values(), speaker)
-        self.optimizers = []
-        self.track(names)
-        self.turn = self.add_weight(
-            shape=(),
-            initializer="zeros",
-            dtype="int32",
-            trainable=False,
-            aggregation="only_first_replica",
-            name="turn",
-        )
+        for name, learner in learners.items():
+            check_learner(name, learner, self.networks)
+        objectives = [learner.objective for learner in learners.values()]
+        objectives = {id(objective): objective for objective in objectives}
+        self._shares = len(objectives) == 1
+        self.minibatch_size = minibatch_size
+        self.updates_per_rollout = updates_per_rollout
+        self.clipped_ratio = minibatches.checked_ratio(self, clipped_ratio)
+        self.channels = _built_channels(objectives.values(), speaker)
+        self.trackers = {name: _mean(name) for name in self._log_names()}
         # After as many steps it is the same learners' turn again.
-        self.period = math.lcm(*(p.every for p in self.learners.values()))
+        self.period = math.lcm(*(each.every for each in learners.values()))
         for turn in range(self.period):
             if not self.playing(turn):
                 raise ValueError(
@@ -131,9 +193,21 @@ class JointTraining(Scaffold):
                     "`offset` of the learners."
                 )
         self._now = self.playing(0)
+        self.turn = self.add_weight(
+            shape=(),
+            initializer="zeros",
+            dtype="int32",
+            trainable=False,
+            aggregation="only_first_replica",
+            name="turn",
+        )
+        self.optimizers = []
         self.built = True
 
-    def compile(self, optimizer=None, **kwargs):
+    def call(self, inputs, training=False):
+        return self.speaker.begin(inputs, training=training)
+
+    def compile(self, optimizer: Any = "rmsprop", **kwargs: Any):
         """Compiles as `keras.Model.compile()`, with an optimizer per learner.
 
         Args:
@@ -147,26 +221,27 @@ class JointTraining(Scaffold):
                 learner; if there is a loss or a metric, which are the
                 learners'.
         """
-        optimizers = optimizers_by_name(optimizer, self.learners)
-        if self.period > 1 and kwargs.get("steps_per_execution", 1) != 1:
-            raise ValueError(
-                "`steps_per_execution` must be 1 where learners take turns. "
-                f"Received: {kwargs['steps_per_execution']}."
-            )
-        check_compile(self.distribute_strategy, optimizers.values(), kwargs)
-        for name, learner in self.learners.items():
-            check_clipnorm(optimizers[name], learner.global_clipnorm)
-            # Built here: an optimizer that is built inside a replica fails.
-            build_optimizer(name, optimizers[name], learner.network)
-        self.optimizers = list(optimizers.values())
-        super().compile(optimizer=None, **kwargs)
-        self.optimizer = JointOptimizer(optimizers)
+        optimizers = checked_optimizers(self, optimizer, kwargs)
+        if self.dtype_policy.name == "mixed_float16":
+            optimizers = [
+                own if scales(own) else keras.optimizers.LossScaleOptimizer(own)
+                for own in optimizers
+            ]
+        # Built here, not in a step, which would be traced twice for it.
+        with self.distribute_strategy.scope():
+            for network, own in zip(self.networks, optimizers):
+                if not own.built:
+                    own.build(network.trainable_variables)
+        self.optimizers = optimizers
+        super().compile(optimizer=optimizers[0], **kwargs)
+        if len(optimizers) > 1:
+            self.optimizer = JointOptimizer(optimizers)
 
-    def optimizer_of(self, name):
+    def optimizer_of(self, name: str) -> keras.optimizers.Optimizer:
         """The optimizer of a learner, by name, after `compile()`."""
         return dict(zip(self.learners, self.optimizers))[name]
 
-    def playing(self, turn):
+    def playing(self, turn: int) -> tuple[str, ...]:
         """Names of the learners that step at a turn.
 
         Args:
@@ -181,13 +256,52 @@ class JointTraining(Scaffold):
             if turn % learner.every == learner.offset
         )
 
+    def fit(
+        self,
+        x: Any = None,
+        *args: Any,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        **kwargs: Any,
+    ):
+        """Trains as `keras.Model.fit()`; refuses what no objective reads.
+
+        Targets `y` beside the inputs are left unread: an objective's terms
+        find the human words in the batch.
+
+        Raises:
+            ValueError: If rows or classes are weighted.
+        """
+        _refuse_weights(sample_weight, class_weight)
+        return run_fit(super().fit, x, *args, **kwargs)
+
+    def save(self, *_, **__):
+        """Refuses: rewards and schedules are functions, which are not saved.
+
+        Raises:
+            NotImplementedError: Always, with what to save instead.
+        """
+        raise refusal_to_save(self, "speaker")
+
     def make_train_function(self, force=False):
-        if self.period == 1:
-            return super().make_train_function(force)
         if self.train_function is not None and not force:
             return self.train_function
-        # One graph for each set of learners rather than one with branches:
-        # what a branch leaves out cannot be gathered across replicas.
+        if self.minibatch_size or self.clipped_ratio:
+            train = minibatches.train_function(self)
+        elif self.period > 1:
+            train = self._in_turns()
+        else:
+            super().make_train_function(force=True)
+            train = self.train_function
+        self.train_function = explained(train, self.optimizer)
+        return self.train_function
+
+    def _in_turns(self):
+        """A train function that knows whose turn it is.
+
+        It has one graph for each set of learners rather than one with
+        branches: what a branch leaves out cannot be gathered across replicas.
+        """
         graphs = {}
         for turn in range(self.period):
             if self.playing(turn) not in graphs:
@@ -201,119 +315,252 @@ class JointTraining(Scaffold):
             self.turn.assign(turn + 1)
             return logs
 
-        self.train_function = take_turn
-        return self.train_function
+        return take_turn
 
-    def learn(self, inputs):
-        learners = {name: self.learners[name] for name in self._now}
-        with tf.GradientTape(persistent=True) as tape:
-            episode = Episode(self.speaker, inputs, training=True)
-            losses, penalties, logs = _losses(learners, episode)
-            totals = self._totals(learners, losses, penalties)
-        steps = {}
-        for names, total in totals.items():
-            variables = [learners[n].network.trainable_variables for n in names]
-            slopes = tape.gradient(total, variables)
-            for name, own, gradients in zip(names, variables, slopes):
-                learner = learners[name]
-                steps[name] = prepare(
-                    self.optimizer_of(name),
-                    gradients,
-                    own,
-                    learner.global_clipnorm,
-                )
-        counts = self.take(
-            list(steps.values()),
-            _causes(learners, losses, penalties, logs, steps),
-        )
-        return self._log(losses, penalties, logs, counts)
+    def train_step(self, data):
+        """Takes a step: words, the losses of them, gradients, updates."""
+        inputs = self.inputs_of(data)
+        with self.step_of_schedules() as annealed:
+            groups = self._differentiated_together(self._now)
+            with tf.GradientTape(persistent=len(groups) > 1) as tape:
+                episode = Episode(self.speaker, inputs, training=True)
+                computed = self._compute(self._now, episode)
+                totals = {
+                    names: self.optimizer_of(names[0]).scale_loss(
+                        _total(computed, names)
+                    )
+                    for names in groups
+                }
+            logs = self.update(tape, totals, computed)
+        return {**logs, **annealed}
 
     def test_step(self, data):
         inputs = self.inputs_of(data)
         episode = Episode(self.speaker, inputs)
-        parts = _losses(self.learners, episode)
-        return self._log(*parts, rows=self.global_rows(inputs))
+        rows = next(x for x in keras.tree.flatten(inputs) if len(x.shape))
+        rows = sum_over_replicas(tf.cast(tf.shape(rows)[0], tf.float32))
+        return self.log(self._compute(self.learners, episode), rows)
 
-    def _totals(self, learners, losses, penalties):
-        """Losses to differentiate, by names of the learners they are for."""
-        groups = {}
-        for name, learner in learners.items():
-            one = 1.0
-            scales = self.optimizer_of(name).scale_loss(one) is not one
-            # Optimizers that scale the loss may do it by different factors.
-            key = name if scales else id(learner.objective)
-            groups.setdefault(key, []).append(name)
-        totals = {}
-        for names in groups.values():
-            total = _total(losses[names[0]]) + sum(
-                penalties[name] for name in names
-            )
-            scale = self.optimizer_of(names[0]).scale_loss
-            totals[tuple(names)] = scale(total)
-        return totals
+    def inputs_of(self, data):
+        """Inputs of the speaker, of a batch.
 
-    def _log(self, losses, penalties, logs, counts=None, rows=None):
+        Raises:
+            ValueError: If rows are weighted.
+        """
+        inputs, _, weights = keras.utils.unpack_x_y_sample_weight(data)
+        _refuse_weights(weights)
+        pad = getattr(self.speaker, "pad", 0)
+        return keras.tree.map_structure(lambda x: dense(x, pad), inputs)
+
+    def scheduled(self) -> list[WordChannel]:
+        """The word channels that follow a schedule."""
+        return [
+            layer
+            for layer in self.channels
+            if isinstance(layer, WordChannel) and layer.step is not None
+        ]
+
+    def scheduled_values(self) -> dict:
+        """Values of all schedules at this step, by the names to log."""
         values = {}
-        for name, terms in losses.items():
-            loss = (_total(terms) + penalties[name]) * num_replicas()
-            for key, value in {"loss": loss, **logs[name]}.items():
-                values[f"{name}_{key}"] = value
-        return self.log(values, counts, rows)
+        for channel in self.scheduled():
+            for name, value in channel.scheduled_values().items():
+                unique, count = name, 1
+                while unique in values:
+                    count += 1
+                    unique = f"{name}_{count}"
+                values[unique] = value
+        return values
+
+    @contextlib.contextmanager
+    def step_of_schedules(self):
+        """Context of one step of all schedules, whoever's turn it is.
+
+        Yields:
+            Their values, by the names to log.
+        """
+        annealed = self.scheduled_values()
+        with schedules_held() as used:
+            yield annealed
+        parts = used | {id(part): part for part in self.scheduled()}
+        for part in parts.values():
+            part.next_step()
+
+    def _differentiated_together(self, names):
+        """Names of learners that share a loss, and so one backward pass.
+
+        Optimizers that scale the loss may do it by different factors.
+        """
+        groups = {}
+        for name in names:
+            alone = scales(self.optimizer_of(name))
+            key = name if alone else id(self.learners[name].objective)
+            groups.setdefault(key, []).append(name)
+        return [tuple(group) for group in groups.values()]
+
+    def _compute(self, names, episode):
+        """What the objectives of learners find, by their names."""
+        found, computed = {}, {}
+        for name in names:
+            network, objective, *_ = self.learners[name]
+            if id(objective) not in found:
+                found[id(objective)] = objective.losses(episode)
+            penalty = weight_penalty(network.trainable_variables)
+            computed[name] = Computed(*found[id(objective)], penalty)
+        return computed
+
+    def update(self, tape, totals, computed):
+        """Steps the learners, all of them or none; returns what to log.
+
+        Args:
+            tape: `tf.GradientTape` that has seen the losses.
+            totals: Dict of losses to differentiate by the names, in a tuple,
+                of the learners they are for, scaled for their optimizers.
+            computed: Dict of `Computed` by the names of learners.
+        """
+        updates = {}
+        for names, total in totals.items():
+            variables = [
+                self.learners[name].network.trainable_variables
+                for name in names
+            ]
+            each = tape.gradient(total, variables)
+            for name, own, gradients in zip(names, variables, each):
+                updates[name] = update_of(
+                    self.optimizer_of(name),
+                    *(gradients, own, self.learners[name].global_clipnorm),
+                )
+        causes = self._causes(computed, updates)
+        finite = apply_if_finite(updates.values(), causes, self.nonfinite)
+        if self.nonfinite != "skip":
+            return self.log(computed)
+        counts = tf.cast(finite, tf.float32)
+        # A sum over replicas, all of which skip.
+        skipped = (1.0 - counts) / num_replicas()
+        self.trackers["skipped_updates"].update_state(skipped)
+        return self.log(computed, counts)
+
+    def _logged_together(self, names):
+        """Names of learners by the prefix of what they log."""
+        if self._shares:
+            return {"": tuple(names)}
+        return {f"{name}_": (name,) for name in names}
+
+    def _log_names(self):
+        names = []
+        for prefix, (name, *_) in self._logged_together(self.learners).items():
+            logged = self.learners[name].objective.log_names()
+            names += [f"{prefix}{key}" for key in ("loss", *logged)]
+        names += ["clipped_words"] if self.clipped_ratio else []
+        return names + ["skipped_updates"] * (self.nonfinite == "skip")
+
+    def _causes(self, computed, updates):
+        """Values that must be finite, by what to call them; causes first."""
+        rewards, terms, totals = {}, {}, {}
+        for prefix, names in self._logged_together(computed).items():
+            losses, logs, _ = computed[names[0]]
+            for name in self.learners[names[0]].objective.reward_names():
+                if name in logs:
+                    rewards[f"`{prefix}{name}`"] = logs[name]
+            for name, loss in losses.items():
+                terms[f"the loss of `{prefix}{name}`"] = loss
+            whose = f" of `{names[0]}`" if prefix else ""
+            totals[f"the loss{whose}"] = _total(computed, names)
+        sizes = {
+            f"the gradient of `{name}`": update.size
+            for name, update in updates.items()
+        }
+        return rewards, terms, totals, sizes
+
+    def log(self, computed, weight=None):
+        """Updates the means; returns them and all else that is logged.
+
+        Args:
+            computed: Dict of `Computed` by the names of learners.
+            weight: Scalar tensor, of this batch in the means, which leave it
+                out at 0. Defaults to `None`: batches count alike.
+        """
+        values = {}
+        for prefix, names in self._logged_together(computed).items():
+            # The loss is a share, summed over replicas; a metric averages.
+            loss = _total(computed, names) * num_replicas()
+            for name, value in {
+                "loss": loss,
+                **computed[names[0]].logs,
+            }.items():
+                values[f"{prefix}{name}"] = value
+        for name, value in values.items():
+            if name not in self.trackers:
+                continue
+            if weight is not None:
+                value = tf.where(weight > 0, tf.cast(value, tf.float32), 0.0)
+            # The count of a mean does not read the value: see that a data set
+            # of unknown length ends before it.
+            with tf.control_dependencies([tf.convert_to_tensor(value)]):
+                self.trackers[name].update_state(value, weight)
+        results = {name: m.result() for name, m in self.trackers.items()}
+        if "skipped_updates" in results:
+            # Beside what is annealed, Keras logs the mean over replicas, each
+            # of which has its share.
+            results["skipped_updates"] *= num_replicas()
+        return results
+
+    @property
+    def metrics(self):
+        return list(self.trackers.values())
 
 
-def _total(losses):
-    return sum(losses.values(), 0.0)
+def _total(computed, names):
+    """The loss of learners that share an objective, with all penalties."""
+    loss = sum(computed[names[0]].losses.values(), 0.0)
+    return loss + sum(computed[name].penalty for name in names)
 
 
-def _losses(learners, episode):
-    """Losses of terms, weight penalties and logs of learners, by name."""
-    computed, losses, penalties, logs = {}, {}, {}, {}
-    for name, learner in learners.items():
-        objective = learner.objective
-        if id(objective) not in computed:
-            computed[id(objective)] = objective.losses(episode)
-        losses[name], logs[name] = computed[id(objective)]
-        penalties[name] = weight_penalty(learner.network.trainable_variables)
-    return losses, penalties, logs
+def _mean(name):
+    """A metric of what is logged by a name."""
+    if name == "skipped_updates":
+        return keras.metrics.Sum(name=name)
+    return keras.metrics.Mean(name=name)
 
 
-def _causes(learners, losses, penalties, logs, steps):
-    """Reasons to refuse a step, by what to call them; causes first."""
-    rewards, terms, totals, slopes = {}, {}, {}, {}
-    for name, learner in learners.items():
-        own = what_was_computed(
-            learner.objective, losses[name], logs[name], f"{name}_"
-        )
-        rewards |= own[0]
-        terms |= own[1]
-        totals[f"the loss of `{name}`"] = _total(losses[name]) + penalties[name]
-        slopes[f"the gradient of `{name}`"] = tf.add_n(steps[name].sizes)
-    return rewards, terms, totals, slopes
+def _built_channels(objectives, speaker):
+    """The layers of objectives; word channels are built for a vocabulary.
+
+    Keras traces a model once more to build it as long as any layer of it is
+    not built.
+    """
+    layers = {id(x): x for objective in objectives for x in objective.layers()}
+    for layer in layers.values():
+        if not layer.built:
+            layer.build((None, speaker.vocabulary_size))
+    return list(layers.values())
 
 
-def _check(name, learner):
-    check_built(learner.network, f"Learner `{name}`")
-    whole = isinstance(learner.every, int) and isinstance(learner.offset, int)
-    if (
-        not whole
-        or learner.every < 1
-        or not 0 <= learner.offset < learner.every
-    ):
+def _checked_nonfinite(nonfinite):
+    choices = "raise", "skip", "ignore"
+    if nonfinite not in choices:
         raise ValueError(
-            f"Learner `{name}` must have a positive integer `every` and an "
-            "`offset` in [0, every). Received: "
-            f"every={learner.every}, offset={learner.offset}."
+            f"`nonfinite` must be one of {', '.join(map(repr, choices))}. "
+            f"Received: nonfinite={nonfinite!r}."
         )
+    return nonfinite
 
 
-def _check_learners(name, learner, networks):
-    """Refuses an objective with variables to learn that nobody steps."""
-    owned = {id(v) for n in networks for v in n.variables}
-    for layer in learner.objective.layers():
-        if any(id(v) not in owned for v in layer.trainable_variables):
-            raise ValueError(
-                f"Learner `{name}` must have an objective whose networks are "
-                f"learners, too. Received: {layer.name!r}, which nobody "
-                "trains. Make it the `network` of a Learner with the same "
-                "objective, or set its `trainable` to `False`."
-            )
+def _refuse_weights(sample_weight=None, class_weight=None):
+    """Refuses weights, which no term of an objective reads."""
+    remedy = (
+        "Weigh terms of the objective, or draw rows as often as they are to "
+        "count."
+    )
+    if sample_weight is not None:
+        leaves = keras.tree.flatten(sample_weight)
+        shapes = ", ".join(str(np.shape(leaf)) for leaf in leaves)
+        raise ValueError(
+            "`sample_weight` must be None: the rows of a batch count alike. "
+            f"Received: weights of shape {shapes}. {remedy}"
+        )
+    if class_weight is not None:
+        raise ValueError(
+            "`class_weight` must be None: an objective has no classes. "
+            f"Received: class_weight={class_weight!r}. {remedy}"
+        )

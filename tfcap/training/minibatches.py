@@ -17,82 +17,70 @@ from tfcap.decoding.loop import read_again
 from tfcap.layers import Categorical
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
-from tfcap.objectives import KLDivergence
-from tfcap.objectives import Objective
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives.episode import scored_by
-from tfcap.training.nonfinite import what_was_computed
-from tfcap.training.update import prepare
+from tfcap.objectives.proximal import KLDivergence
+from tfcap.training.update import Computed
 from tfcap.training.update import weight_penalty
 
 
-def checked_minibatch_size(size: int | None, objective: Objective):
-    """Returns `minibatch_size`; refuses it for what it cannot divide.
+def checked_ratio(
+    model: keras.Model, ratio: ClippedRatio | None
+) -> ClippedRatio | None:
+    """Returns the ratio of words that were drawn; refuses what has none.
 
-    Raises:
-        ValueError: If a gradient passes elsewhere than through the scores of
-            words, which are all that a part of a batch computes again.
-    """
-    if size is None:
-        return None
-    for _, estimator in objective.terms:
-        if _learns(estimator) or not estimator.scores_words:
-            raise ValueError(
-                "`minibatch_size` must be None where a term does not score "
-                "words, as ScoreFunction, TeacherForcing, KLDivergence and "
-                "the losses of samples do, or its baseline learns. "
-                f"Received: minibatch_size={size}, and the term "
-                f"{estimator.name!r}. Use an optimizer with "
-                "`gradient_accumulation_steps`, on smaller batches."
-            )
-    return checked_integer(size, "minibatch_size")
-
-
-def _learns(estimator):
-    """Check whether the baseline of an estimator has weights to learn."""
-    layers = getattr(getattr(estimator, "baseline", None), "layers", ())
-    return any(x.trainable_variables or not x.built for x in layers)
-
-
-def checked_updates(
-    count: int, ratio: ClippedRatio | None, objective: Objective
-) -> tuple[int, ClippedRatio | None]:
-    """Returns the updates of a rollout and their ratio; refuses other terms.
+    Args:
+        model: `tfcap.training.JointTraining`, of which `learners`,
+            `minibatch_size` and `updates_per_rollout` are read.
 
     Raises:
         TypeError: If `ratio` is none.
-        ValueError: If a term is not linear in the scores of words, or its
-            baseline learns.
+        ValueError: If several learn, or a gradient passes elsewhere than
+            through the scores of words, which are all that is computed again.
     """
-    count = checked_integer(count, "updates_per_rollout")
+    size, updates = model.minibatch_size, model.updates_per_rollout
     if ratio is not None and not isinstance(ratio, ClippedRatio):
         raise TypeError(
             "`clipped_ratio` must be a `tfcap.objectives.ClippedRatio` or "
             f"None. Received: clipped_ratio={ratio!r}."
         )
-    if count == 1 and ratio is None:
-        return count, None
-    for _, estimator in objective.terms:
-        if _learns(estimator) or not isinstance(
-            estimator, ScoreFunction | KLDivergence
-        ):
+    if checked_integer(updates, "updates_per_rollout") > 1:
+        ratio = ratio or ClippedRatio()
+    if size is None and ratio is None:
+        return None
+    given = f"minibatch_size={size}, updates_per_rollout={updates}"
+    if size is not None:
+        checked_integer(size, "minibatch_size")
+    if [x.network for x in model.learners.values()] != [model.speaker]:
+        raise ValueError(
+            "`learners` must be the speaker alone where its words are drawn "
+            f"once for several steps. Received: {given}, and the learners "
+            f"{', '.join(map(repr, model.learners))}. Leave the two out."
+        )
+    (learner,) = model.learners.values()
+    for _, term in learner.objective.terms:
+        linear = isinstance(term, ScoreFunction | KLDivergence)
+        if not (linear or (ratio is None and term.scores_words)):
             raise ValueError(
-                "`updates_per_rollout` must be 1 where a term is no "
-                "ScoreFunction, TeacherForcing or KLDivergence, or its "
-                f"baseline learns. Received: updates_per_rollout={count}, "
-                f"clipped_ratio={ratio!r}, and the term {estimator.name!r}. "
-                "Use one update a rollout, without a ratio."
+                "Terms of `learners` must score words where these are drawn "
+                "once for several steps, as ScoreFunction, TeacherForcing and "
+                "KLDivergence do, and without `clipped_ratio` the losses of "
+                f"samples. Received: {given}, clipped_ratio={ratio!r}, and "
+                f"the term {term.name!r}. Leave these arguments out; smaller "
+                "batches and an optimizer with `gradient_accumulation_steps` "
+                "save memory, too."
             )
-        channel = getattr(estimator.decoder, "channel", None)
+        if ratio is None:
+            continue
+        channel = getattr(term.decoder, "channel", None)
         if isinstance(channel, Categorical) and channel.temperature != 1.0:
             raise ValueError(
                 "`updates_per_rollout` must be 1, without a ratio, where words "
                 "are drawn at another temperature than 1: their stored scores "
-                "are not those of the sampler. Received: "
-                f"updates_per_rollout={count}, and the term "
-                f"{estimator.name!r} with {channel!r}."
+                f"are not those of the sampler. Received: {given}, and the "
+                f"term {term.name!r} with {channel!r}."
             )
-    return count, ratio or ClippedRatio()
+    return ratio
 
 
 class _InParts:
@@ -243,14 +231,15 @@ def draw(model: keras.Model, inputs: Any) -> dict:
         replica and their global `total`.
     """
     inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
+    (learner,) = model.learners.values()
     # Weights are not watched: nothing of the pass over all rows is kept.
     with tf.GradientTape(
         persistent=True, watch_accessed_variables=False
     ) as tape:
         size = -(-_size(model, inputs) // num_replicas())
         episode = _Scored(model.speaker, inputs, size, tape)
-        losses, logs = model.objective.losses(episode)
-        terms = model.objective.named_terms()
+        losses, logs = learner.objective.losses(episode)
+        terms = learner.objective.named_terms()
         parts = {True: tf.zeros(()), False: tf.zeros(())}
         for name, loss in losses.items():
             parts[isinstance(terms[name].estimator, KLDivergence)] += loss
@@ -272,15 +261,14 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
     Its gradient is this part of the batch's, times the number of parts: the
     mean over them is the batch's.
     """
-    speaker, variables = model.speaker, model.trainable_variables
+    speaker, (name,) = model.speaker, model.learners
     cut = functools.partial(_part, index=index, count=count, rows=drawn["rows"])
     inputs, scored = keras.tree.map_structure(
         cut, (drawn["inputs"], drawn["scored"])
     )
-    losses, logs = drawn["losses"], drawn["logs"]
     with tf.GradientTape() as tape:
         state = speaker.begin(inputs, training=True)
-        penalty = weight_penalty(variables)
+        penalty = weight_penalty(speaker.trainable_variables)
         scores, away = zip(
             *(
                 _surrogate(model, state, *part, *kind)
@@ -289,18 +277,12 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
         )
         loss = tf.cast(count, tf.float32) * tf.add_n(scores) + penalty
         scaled = model.optimizer.scale_loss(loss)
-    gradients = tape.gradient(scaled, variables)
-    step = prepare(model.optimizer, gradients, variables, model.global_clipnorm)
-    whole = sum(losses.values(), 0.0) + penalty
-    causes = (
-        *what_was_computed(model.objective, losses, logs),
-        {"the loss": whole},
-        model.slopes(step),
-    )
+    logs = drawn["logs"]
     if model.clipped_ratio is not None:
         clipped, words = tf.unstack(sum_over_replicas(tf.add_n(away)))
         logs = {**logs, "clipped_words": clipped / tf.maximum(words, 1.0)}
-    return model.log_step(whole, logs, model.take([step], causes))
+    computed = {name: Computed(drawn["losses"], logs, penalty)}
+    return model.update(tape, {(name,): scaled}, computed)
 
 
 def _surrogate(model, state, tokens, slopes, pulls, before, processors, drawn):
@@ -346,11 +328,20 @@ def train_function(model: keras.Model) -> Callable:
             "replicas. It counts rows of the global batch."
         )
 
+    def draw_step(data):
+        inputs = model.inputs_of(data)
+        with model.step_of_schedules() as annealed:
+            return {**draw(model, inputs), "annealed": annealed}
+
+    def update_step(drawn, index, count):
+        logs = update(model, drawn, index, count)
+        return {**logs, **drawn["annealed"]}
+
     def draw_all(data):
-        return strategy.run(model.draw_step, args=(data,))
+        return strategy.run(draw_step, args=(data,))
 
     def update_part(drawn, index, count):
-        logs = strategy.run(model.update_step, args=(drawn, index, count))
+        logs = strategy.run(update_step, args=(drawn, index, count))
         return {k: strategy.reduce("MEAN", v, None) for k, v in logs.items()}
 
     if not model.run_eagerly:

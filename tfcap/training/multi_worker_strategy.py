@@ -1,13 +1,9 @@
 """The strategy of several workers under which Keras trains."""
 
 import hashlib
-import os
 
 import numpy as np
 import tensorflow as tf
-
-from tfcap.cluster.hosts import listen
-from tfcap.cluster.tf_config import check_tf_config
 
 _POLICY = tf.data.experimental.AutoShardPolicy
 
@@ -36,27 +32,12 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
             `TF_CONFIG`.
         communication_options: As TensorFlow's.
 
-    Raises:
-        ValueError: If `TF_CONFIG` is malformed, or its port is taken.
-
     Example:
 
     >>> strategy = tfcap.training.MultiWorkerStrategy()
     >>> strategy.num_replicas_in_sync
     1
     """
-
-    #: Ports on which this process has its server, which stays.
-    _ports = set()
-
-    def __init__(self, cluster_resolver=None, communication_options=None):
-        config = os.environ.get("TF_CONFIG")
-        if cluster_resolver is None and config:
-            port = check_tf_config(config)
-            if port is not None and port not in self._ports:
-                listen(port).close()
-                self._ports.add(port)
-        super().__init__(cluster_resolver, communication_options)
 
     def reduce(self, reduce_op, value, axis):
         if tf.nest.is_nested(value):

@@ -9,10 +9,7 @@ import zipfile
 
 import keras
 
-from tfcap._io import DiskError
-from tfcap._io import tried_again
-from tfcap._io import write_whole_path
-from tfcap._io.passing_errors import raise_passing
+from tfcap._io import whole_path
 from tfcap.data.hdf5_file import check_weights
 from tfcap.training.workers import is_chief
 
@@ -46,7 +43,8 @@ def save_network(network, path):
     3
     """
     if is_chief():
-        write_whole_path(path, network.save)
+        with whole_path(path) as partial:
+            network.save(partial)
         return
     with tempfile.TemporaryDirectory() as folder:
         network.save(os.path.join(folder, "network.keras"))
@@ -81,12 +79,11 @@ def load_network(path, compile=True, hint="Make it anew."):
     (None, 1)
     """
     try:
-        return tried_again(path, lambda: _loaded(path, compile))
-    except (FileNotFoundError, DiskError):
+        return _loaded(path, compile)
+    except FileNotFoundError:
         raise
     except Exception as error:
         # Keras and the libraries below it have no list of errors.
-        raise_passing(error, path)
         reason = f"{type(error).__name__}: {error!s:.500}"
         raise ValueError(
             "`path` must name a network that Keras can load. Received: "

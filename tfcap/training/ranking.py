@@ -13,24 +13,29 @@ from tfcap._ops import without_start
 from tfcap._ops.arguments import batch_entry
 from tfcap.decoding import score_candidates
 from tfcap.metrics import RankingReport
+from tfcap.training.dataset_inputs import concatenated
 from tfcap.training.dataset_inputs import dataset_pairs
 
 
-def generative_ranking(
-    speaker: Any,
+def rank_candidates(
+    network: Any,
     dataset: Any,
     batch_size: int | None = None,
     kind: str = "loglik_sum",
     verbose: int = 1,
     options: str = "options",
 ) -> RankingReport:
-    """Ranks every question's candidates by the speaker's likelihood.
+    """Ranks every question's candidates by likelihood or by dot product.
 
-    Equal candidates, and candidates of a question that begin alike, share
-    their work; memory is that of one batch.
+    By the likelihood of a speaker, equal candidates, and candidates of a
+    question that begin alike, share their work; memory is that of one batch.
+    By dot product, each distinct answer of a data set of dialogs is embedded
+    once.
 
     Args:
-        speaker: `tfcap.decoding.Speaker`.
+        network: `tfcap.decoding.Speaker`; or an object with `encode(inputs)`
+            and `embed(answers, mask)`, such as
+            `tfcap.models.DialogDiscriminator`, whose dot products rank.
         dataset: `tfcap.data.DialogBatches`; or another data set that Keras
             takes, of pairs `(inputs, labels)`: inputs with the candidates
             under `options`, integers of shape `(..., N, T)`, zeros or padding
@@ -39,7 +44,8 @@ def generative_ranking(
             right one, 0 for a wrong one and -1 for one that takes no part.
         batch_size: Integer, for data that is not in batches yet. Defaults to
             that of `tfcap.data`'s batches.
-        kind: `"loglik_sum"`, the end token included, or `"loglik_mean"`.
+        kind: Of likelihoods, `"loglik_sum"`, the end token included, or
+            `"loglik_mean"`.
         verbose: 1 for a progress bar, 0 for silence.
         options: String, key of the candidates. Defaults to `"options"`.
 
@@ -49,76 +55,52 @@ def generative_ranking(
     Raises:
         ValueError: If the batches lack candidates or labels.
     """
-    score = _likelihood(speaker, kind)
-    return _rank(score, dataset, batch_size, verbose, options, speaker)
+    report = RankingReport()
+    for questions, scores in _scored(
+        network, dataset, batch_size, kind, verbose, options
+    ):
+        if questions.truth is None:
+            raise ValueError(
+                "`dataset` must hold pairs of inputs and labels. Received: "
+                "inputs alone. Score the candidates of a hidden split with "
+                "`candidate_scores()`."
+            )
+        truth = questions.truth.reshape(-1)
+        ranked = truth >= 0
+        valid, relevance = (
+            None if x is None else x.reshape(scores.shape)[ranked]
+            for x in (questions.valid, questions.relevance)
+        )
+        report.add(scores[ranked], truth[ranked], relevance, valid=valid)
+    return report
 
 
-def discriminative_ranking(
-    discriminator: Any,
-    dataset: Any,
-    batch_size: int | None = None,
-    verbose: int = 1,
-    options: str = "options",
-) -> RankingReport:
-    """Ranks every question's candidates by dot product.
-
-    Each distinct answer of a data set of dialogs is embedded once.
-
-    Args:
-        discriminator: Object with `encode(inputs)` and `embed(answers, mask)`,
-            such as `tfcap.models.DialogDiscriminator`.
-        dataset, batch_size, verbose, options: As in `generative_ranking()`.
-
-    Returns:
-        `tfcap.metrics.RankingReport`.
-    """
-    score = _dot_product(discriminator)
-    return _rank(score, dataset, batch_size, verbose, options, discriminator)
-
-
-def generative_scores(
-    speaker: Any,
+def candidate_scores(
+    network: Any,
     dataset: Any,
     batch_size: int | None = None,
     kind: str = "loglik_sum",
     verbose: int = 1,
     options: str = "options",
 ) -> np.ndarray:
-    """Scores every candidate by the speaker's likelihood, truth or not.
+    """Scores every candidate by likelihood or by dot product, truth or not.
 
     For a split whose answers are hidden, of which there is no report.
 
     Args:
-        speaker, dataset, batch_size, kind, verbose, options: As in
-            `generative_ranking()`, but that labels are not needed.
+        network, dataset, batch_size, kind, verbose, options: As in
+            `rank_candidates()`, but that labels are not needed.
 
     Returns:
         Float32 array of shape `(M, R, N)`, `-inf` for absent options.
     """
-    score = _likelihood(speaker, kind)
-    return _scores(score, dataset, batch_size, verbose, options, speaker)
-
-
-def discriminative_scores(
-    discriminator: Any,
-    dataset: Any,
-    batch_size: int | None = None,
-    verbose: int = 1,
-    options: str = "options",
-) -> np.ndarray:
-    """Scores every candidate by dot product, truth or not.
-
-    For a split whose answers are hidden, of which there is no report.
-
-    Args:
-        discriminator, dataset, batch_size, verbose, options: As in
-            `discriminative_ranking()`, but that labels are not needed.
-
-    Returns:
-        Float32 array of shape `(M, R, N)`, `-inf` for absent options.
-    """
-    score = _dot_product(discriminator)
-    return _scores(score, dataset, batch_size, verbose, options, discriminator)
+    parts = [
+        scores.reshape(questions.options.shape)
+        for questions, scores in _scored(
+            network, dataset, batch_size, kind, verbose, options
+        )
+    ]
+    return concatenated(parts, -np.inf).astype("float32")
 
 
 def embed_answers(
@@ -127,7 +109,7 @@ def embed_answers(
     """Embeds answers, a chunk at a time.
 
     Args:
-        discriminator: As that of `discriminative_ranking()`; its `eos`, else
+        discriminator: As that of `rank_candidates()`; its `eos`, else
             2, is the id of the end token, and its `pad`, else 0, the padding.
         answers: Integer array of shape `(A, T)`.
         rows: Integer, answers of a chunk.
@@ -250,51 +232,19 @@ def _dot_product(discriminator: Any) -> Callable:
     return score
 
 
-def _rank(score, *data):
-    report = RankingReport()
-    for questions, scores in _scored(score, *data):
-        if questions.truth is None:
-            raise ValueError(
-                "`dataset` must hold pairs of inputs and labels. Received: "
-                "inputs alone. Score the candidates of a hidden split with "
-                "`generative_scores()` or `discriminative_scores()`."
-            )
-        truth = questions.truth.reshape(-1)
-        ranked = truth >= 0
-        valid, relevance = (
-            None if x is None else x.reshape(scores.shape)[ranked]
-            for x in (questions.valid, questions.relevance)
-        )
-        report.add(scores[ranked], truth[ranked], relevance, valid=valid)
-    return report
-
-
-def _scores(score, *data):
-    parts = [
-        scores.reshape(questions.options.shape)
-        for questions, scores in _scored(score, *data)
-    ]
-    rest = np.max([part.shape[1:] for part in parts], axis=0)
-    parts = [
-        np.pad(
-            part,
-            [(0, 0), *((0, n) for n in rest - part.shape[1:])],
-            constant_values=-np.inf,
-        )
-        for part in parts
-    ]
-    return np.concatenate(parts).astype("float32")
-
-
-def _scored(score, dataset, batch_size, verbose, key, reader):
+def _scored(network, dataset, batch_size, kind, verbose, key):
     """Yields the questions of batches, and scores `(Q, N)` of candidates."""
+    if hasattr(network, "step"):
+        score = _likelihood(network, kind)
+    else:
+        score = _dot_product(network)
     dialogs = getattr(dataset, "dialogs", None)
     progress = keras.utils.Progbar(
         None if dialogs is None else len(dialogs),
         verbose=verbose,
         unit_name="dialog",
     )
-    for questions in _questions(dataset, batch_size, key, reader):
+    for questions in _questions(dataset, batch_size, key, network):
         options = questions.options
         flat = options.reshape(-1, options.shape[-1])
         yield questions, np.asarray(score(questions, flat))

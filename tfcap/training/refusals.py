@@ -3,13 +3,10 @@
 from typing import Any
 
 import keras
-import tensorflow as tf
-
-from tfcap.training.multi_worker_strategy import MultiWorkerStrategy
 
 #: Of `compile()`: the objective is the loss, and logs its own means.
 _OBJECTIVES = ("loss", "loss_weights", "metrics", "weighted_metrics")
-#: Of an optimizer, what concerns the gradient of the global batch.
+#: Of an optimizer, what Keras would do to each replica's gradient alone.
 _OWN = (
     *("gradient_accumulation_steps", "global_clipnorm"),
     *("clipnorm", "clipvalue"),
@@ -34,55 +31,101 @@ def check_built(network: Any, name: str):
     )
 
 
-def check_compile(strategy, optimizers, options: dict):
-    """Refuses what would fail, or differ, in the middle of a run."""
+def check_learner(name: str, learner: Any, networks: list):
+    """Refuses a learner whose turns or objective cannot be.
+
+    Args:
+        networks: List of the networks of all learners.
+    """
+    check_built(learner.network, f"Learner `{name}`")
+    every, offset = learner.every, learner.offset
+    whole = isinstance(every, int) and isinstance(offset, int)
+    if not whole or every < 1 or not 0 <= offset < every:
+        raise ValueError(
+            f"Learner `{name}` must have a positive integer `every` and an "
+            f"`offset` in [0, every). Received: every={every}, "
+            f"offset={offset}."
+        )
+    owned = {id(v) for network in networks for v in network.variables}
+    for layer in learner.objective.layers():
+        if any(id(v) not in owned for v in layer.trainable_variables):
+            raise ValueError(
+                f"Learner `{name}` must have an objective whose networks are "
+                f"learners, too. Received: {layer.name!r}, which nobody "
+                "trains. Make it the `network` of a Learner with the same "
+                "objective, or set its `trainable` to `False`."
+            )
+
+
+def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
+    """Returns the optimizers of the learners, in their order.
+
+    Args:
+        model: `tfcap.training.JointTraining`.
+        optimizer, options: Arguments of its `compile()`.
+
+    Raises:
+        ValueError: If the names differ, or something is set that would fail,
+            or be something else, in the middle of a run.
+    """
     for name in _OBJECTIVES:
         if options.get(name):
             raise ValueError(
                 f"`{name}` must be None: the objective is what is trained "
                 f"for, and logs its rewards. Received: {name}="
                 f"{options[name]!r}. Make it a term of the objective, such "
-                "as `tfcap.objectives.SupervisedLoss`, or a callback."
+                "as an estimator of your own, or a callback."
             )
-    if options.get("jit_compile", "auto") is True:
-        raise ValueError(
-            '`jit_compile` must be False or "auto". Received: '
-            "jit_compile=True. A step whose rewards may compute on the host "
-            "cannot be compiled as one. Leave the argument out: rewards that "
-            "can be compiled have a `jit_compile` of their own."
-        )
-    _check_strategy(strategy)
-    replicas = strategy.num_replicas_in_sync
-    if replicas == 1:
-        return
+    replicas = model.distribute_strategy.num_replicas_in_sync
     steps = options.get("steps_per_execution", 1)
-    if steps != 1:
+    whole = model.minibatch_size or model.clipped_ratio or model.period > 1
+    if steps != 1 and (whole or replicas > 1):
         raise ValueError(
-            f"`steps_per_execution` must be 1 on {replicas} devices. Received: "
-            f"steps_per_execution={steps}. Keras cannot run several "
-            "distributed steps in one graph. Leave the argument out, or train "
-            "on one device."
+            "`steps_per_execution` must be 1 with turns, `minibatch_size`, "
+            "several updates a rollout, or on several devices. Received: "
+            f"steps_per_execution={steps}."
         )
-    for optimizer in optimizers:
-        _check_scaled(optimizer, f"on {replicas} devices")
+    optimizers = _by_name(optimizer, list(model.learners))
+    for own in optimizers if replicas > 1 else ():
+        own = getattr(own, "inner_optimizer", own)
+        for name in _OWN:
+            if getattr(own, name) is not None:
+                raise ValueError(
+                    f"`{name}` of an optimizer must be None on {replicas} "
+                    f"devices, where Keras clips the gradient of each and "
+                    f"cannot add up batches. Received: {own.name!r} with "
+                    f"{name}={getattr(own, name)}. Clip by the "
+                    "`global_clipnorm` of a Learner; take larger batches."
+                )
+    return optimizers
 
 
-def _check_strategy(strategy):
-    servers = tf.distribute.experimental.ParameterServerStrategy
-    workers = tf.distribute.MultiWorkerMirroredStrategy
-    plain = isinstance(strategy, workers) and not isinstance(
-        strategy, MultiWorkerStrategy
-    )
-    if plain or isinstance(strategy, servers):
+def _by_name(optimizer, names):
+    wanted = ", ".join(map(repr, names))
+    if not isinstance(optimizer, dict):
+        if optimizer is None or len(names) != 1:
+            raise ValueError(
+                "`optimizer` must be a dict of an optimizer for each of "
+                f"{wanted}. Received: optimizer={optimizer!r}. Give "
+                f"`compile({{{names[0]!r}: keras.optimizers.Adam(), ...}})`."
+            )
+        optimizer = {names[0]: optimizer}
+    if set(optimizer) != set(names):
         raise ValueError(
-            "The scope of a model must be of a strategy that Keras trains "
-            f"under. Received: {type(strategy).__name__}, under which its "
-            "`fit()` fails. Take `tfcap.training.open_strategy()`, or "
-            "`MultiWorkerStrategy`, for several workers."
+            f"`optimizer` must have exactly the keys {wanted}, the networks "
+            f"that learn. Received: the keys {', '.join(map(repr, optimizer))}."
+            " Add what is missing, and leave out what does not learn."
         )
+    optimizers = [keras.optimizers.get(optimizer[name]) for name in names]
+    if len({id(own) for own in optimizers}) < len(names):
+        raise ValueError(
+            "`optimizer` must be one of its own for every network that "
+            f"learns. Received: the same for two of {wanted}."
+        )
+    return optimizers
 
 
-def refusal_to_save(model, network):
+def refusal_to_save(model: keras.Model, network: str) -> NotImplementedError:
     """The error of who saves what trains; Keras would leave a broken file."""
     return NotImplementedError(
         "What is saved must be a network. Received: the training model "
@@ -92,97 +135,3 @@ def refusal_to_save(model, network):
         "`ModelCheckpoint(..., save_weights_only=True)`; or a run that goes "
         "on, by `tfcap.training.Resume`."
     )
-
-
-def check_callbacks(model, callbacks: list):
-    """Refuses callbacks of Keras that would fail, or do nothing, later.
-
-    Raises:
-        ValueError: If one is set as no model, or not this one, can use it.
-        NotImplementedError: If one would save the whole model.
-    """
-    known = keras.callbacks
-    optimizers = getattr(model.optimizer, "optimizers", [model.optimizer])
-    optimizers = [getattr(o, "inner_optimizer", o) for o in optimizers]
-    has_loss = any(metric.name == "loss" for metric in model.metrics)
-    for callback in callbacks:
-        kind = type(callback)
-        saves = kind in (known.ModelCheckpoint, known.OrbaxCheckpoint)
-        if saves and not callback.save_weights_only:
-            raise refusal_to_save(model, "speaker")
-        if kind in (known.LearningRateScheduler, known.ReduceLROnPlateau):
-            _check_rates(kind.__name__, optimizers)
-        if kind is known.SwapEMAWeights and not any(
-            optimizer.use_ema for optimizer in optimizers
-        ):
-            raise ValueError(
-                "`use_ema` of an optimizer must be True for SwapEMAWeights. "
-                "Received: use_ema=False. Compile with an optimizer such as "
-                "`keras.optimizers.Adam(use_ema=True)`."
-            )
-        if (
-            kind is known.TerminateOnNaN
-            and model.nonfinite == "ignore"
-            and not has_loss
-        ):
-            raise ValueError(
-                '`nonfinite` must be "raise" for a run to end at a loss that '
-                "is NaN: TerminateOnNaN looks at `loss`, of which several "
-                'learners have one each. Received: nonfinite="ignore".'
-            )
-        if kind in (known.EarlyStopping, known.ReduceLROnPlateau) or (
-            saves and callback.save_best_only
-        ):
-            _check_monitor(callback, has_loss)
-
-
-def _check_rates(name, optimizers):
-    for optimizer in optimizers:
-        if not isinstance(optimizer.learning_rate, keras.Variable):
-            raise ValueError(
-                f"`learning_rate` must be a number for {name}, which sets it. "
-                f"Received: a schedule in {optimizer.name!r}. Leave one of "
-                "the two out."
-            )
-
-
-def _check_monitor(callback, has_loss):
-    monitor, name = callback.monitor, type(callback).__name__
-    is_loss = monitor in ("loss", "val_loss")
-    if is_loss and not has_loss:
-        raise ValueError(
-            f"`monitor` of {name} must be a value that is logged. Received: "
-            f"monitor={monitor!r}, where every learner has a loss of its own. "
-            f"Name one, such as '{monitor.replace('loss', 'speaker_loss')}' "
-            "with `mode='min'`, or a score with `mode='max'`."
-        )
-    if not is_loss and callback.mode == "auto":
-        raise ValueError(
-            f"`mode` of {name} must be 'min' or 'max' for monitor={monitor!r}, "
-            "of which Keras cannot know the better direction. Received: "
-            "mode='auto'. Rewards and scores go up, 'max'; losses go down, "
-            "'min'."
-        )
-
-
-def check_clipnorm(optimizer, global_clipnorm: float | None):
-    """Refuses a norm to which Keras would clip each of several batches."""
-    if global_clipnorm is not None:
-        place = f"where `global_clipnorm` of the model is {global_clipnorm}"
-        _check_scaled(optimizer, place, ["gradient_accumulation_steps"])
-
-
-def _check_scaled(optimizer, place, names=_OWN):
-    """Refuses settings of an optimizer inside of one that scales the loss.
-
-    Keras obeys them on each device, after it has looked for overflow there.
-    """
-    inner = getattr(optimizer, "inner_optimizer", None)
-    for name in names if inner is not None else ():
-        value = getattr(inner, name)
-        if value is not None:
-            raise ValueError(
-                f"`{name}` of an optimizer that scales the loss must be None "
-                f"{place}. Received: {inner.name!r} with {name}={value}. Train "
-                "in bfloat16, which needs no scaling, or leave it out."
-            )

@@ -1,6 +1,5 @@
 """One graph that captions a batch and embeds images and captions."""
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops.arguments import batch_entry
 from tfcap._ops.arguments import mask_for
-from tfcap._ops.arguments import mask_of
+from tfcap.training.dataset_inputs import concatenated
 
 _REMEDY = (
     "Name their key in `references`, or pass a function of the inputs; or "
@@ -116,7 +115,7 @@ class SpeakAndListen:
                 f"the images that {type(listener).__name__} embeds",
                 "Name their key in `image`, or pass a function of the inputs.",
             )
-            mask = mask_of(inputs, key)
+            mask = inputs.get(f"{key}_mask")
         masked = mask_for(listener.embed_images, mask)
         embeddings = listener.embed_images(image, training=False, **masked)
         return tf.cast(embeddings, "float32")
@@ -192,22 +191,7 @@ def joined(parts: list[dict], pad: int) -> dict:
     for name in parts[0]:
         fill = pad if name in ("tokens", "references") else 0
         outputs[name] = keras.tree.map_structure(
-            functools.partial(_concatenated, fill),
+            lambda *arrays, fill=fill: concatenated(arrays, fill),
             *(part[name] for part in parts),
         )
     return outputs
-
-
-def _concatenated(fill, *parts):
-    sizes = np.max([part.shape[1:] for part in parts], axis=0, initial=0)
-    padded = [
-        np.pad(
-            part,
-            [(0, 0), *((0, w - n) for w, n in zip(sizes, more))],
-            constant_values=fill,
-        )
-        if (more := part.shape[1:]) != tuple(sizes)
-        else part
-        for part in parts
-    ]
-    return np.concatenate(padded)

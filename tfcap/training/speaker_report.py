@@ -1,19 +1,29 @@
-"""Captions of a split, and their scores."""
+"""Captions of a split, and their scores; read, written, printed."""
 
 import dataclasses
 import json
+import math
 
 import numpy as np
 
+from tensorboard_plugin_tfcap.summary import Sample
+from tfcap._io import malformed
+from tfcap._io import read_json
 from tfcap._io import whole_file
 from tfcap._io.json_file import finite
+from tfcap.text import MissingScore
 from tfcap.text import caption_language
 from tfcap.text import caption_tokenize_batch
+from tfcap.text import cider_d
+from tfcap.text import distinct_n
 from tfcap.text import evaluate_captions
+from tfcap.text import mutual_bleu
 from tfcap.text.caption_report import TITLES
-from tfcap.training.report_file import FORMAT
-from tfcap.training.report_file import read_report
 
+_FORMAT = "tfcap-speaker-report"
+_WRITE = "Write one with `SpeakerReport.save()`."
+#: What is raised where a file holds something else than it should.
+_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 #: What a row of the file holds apart from scores.
 _ROW = ("image_id", "rank", "caption", "human_rank", "human")
 #: Scores of human captions that need no listener.
@@ -54,6 +64,13 @@ _LANGUAGE = {
     "repeated_trigrams": ("triples of words said again", "{:.1%}"),
     "bad_ending_rate": ("break off", "{:.1%}"),
     "unfinished_rate": ("reach no end", "{:.1%}"),
+}
+_DIVERSITY = {
+    "mean_cider_d": "mean CIDEr-D",
+    "best_cider_d": "best CIDEr-D",
+    "div_1": "Div-1",
+    "div_2": "Div-2",
+    "mutual_bleu_4": "mBLEU-4",
 }
 
 
@@ -119,10 +136,6 @@ class SpeakerReport:
         """
         return dict(self.scores)
 
-    def with_scores(self, scores: dict) -> "SpeakerReport":
-        """Returns the same report with more scores of the split."""
-        return dataclasses.replace(self, scores={**self.scores, **scores})
-
     def with_language(self, training=None):
         """The same report with scores of its captions that need no image.
 
@@ -158,12 +171,12 @@ class SpeakerReport:
             self, scores={**self.scores, **scores}, each=each
         )
 
-    def rescored(self, metrics, java=None, spice_home=None, objects=None):
+    def rescored(self, metrics, objects=None):
         """The same report with more scores of its captions.
 
         Args:
             metrics: Names that `tfcap.text.evaluate_captions()` knows.
-            java, spice_home, objects: As there.
+            objects: As there.
 
         Returns:
             A new `SpeakerReport`. What cannot be had is in its `absent`.
@@ -184,12 +197,7 @@ class SpeakerReport:
         ['r@1', 'rouge_l']
         """
         report = evaluate_captions(
-            self.captions,
-            self.references,
-            metrics,
-            java=java,
-            spice_home=spice_home,
-            objects=objects,
+            self.captions, self.references, metrics, objects=objects
         )
         scores = {name: float(s.corpus) for name, s in report.scores.items()}
         each = {name: np.asarray(s.each) for name, s in report.scores.items()}
@@ -247,7 +255,7 @@ class SpeakerReport:
         """
         absent = {k: a._asdict() for k, a in self.absent.items()}
         scores = {k: finite(v) for k, v in self.scores.items()}
-        head = {"format": FORMAT, "scores": scores, "absent": absent}
+        head = {"format": _FORMAT, "scores": scores, "absent": absent}
         parts = [f' "{k}": {_json(v, indent=2)}' for k, v in head.items()]
         rows = ",\n  ".join(_json(row) for row in self._rows())
         parts.append(f' "images": [\n  {rows}\n ]')
@@ -280,7 +288,123 @@ class SpeakerReport:
         Raises:
             ValueError: If the file is something else, or cut off.
         """
-        return cls(**read_report(path))
+        content = read_json(path, hint=_WRITE)
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise malformed(path, "", "there is other JSON", _WRITE)
+        try:
+            rows, absent = content["images"], content["absent"]
+            columns = {name: [row[name] for row in rows] for name in rows[0]}
+            ids, *texts = (
+                columns.pop(name) for name in ("image_id", "caption", "human")
+            )
+            if not all(type(x) in (int, str) for x in ids) or not all(
+                isinstance(x, str) for x in [*texts[0], *sum(texts[1], [])]
+            ):
+                raise TypeError("ids and captions are no ids and captions")
+            each = {k: np.array([*map(_number, v)]) for k, v in columns.items()}
+            return cls(
+                scores={k: _number(v) for k, v in content["scores"].items()},
+                image_ids=ids,
+                captions=texts[0],
+                references=texts[1],
+                ranks=each.pop("rank"),
+                human_ranks=each.pop("human_rank"),
+                each=each,
+                absent={k: MissingScore(**why) for k, why in absent.items()},
+            )
+        except _WRONG as error:
+            problem = f"something is missing or wrong ({error!r:.200})"
+            raise malformed(path, "", problem, _WRITE) from error
+
+    def samples(self, images=None, count: int = 16) -> list[Sample]:
+        """The first captions, for the Trade-off tab of TensorBoard.
+
+        Args:
+            images: Function from an image's row in the report to its pixels
+                or `None`, such as `tfcap.data.Photographs`, whose file names
+                are shown, too. Optional.
+            count: Integer, how many at most. Defaults to `16`.
+
+        Returns:
+            List of `tensorboard_plugin_tfcap.summary.Sample`.
+        """
+        names = getattr(images, "filenames", None)
+        return [
+            Sample(
+                id=self.image_ids[row],
+                caption=self.captions[row],
+                rank=self.ranks[row],
+                human=self.references[row],
+                human_rank=self.human_ranks[row],
+                image=images(row) if images else None,
+                name=names[row] if names else "",
+                scores={name: v[row] for name, v in self.each.items()},
+            )
+            for row in range(min(count, len(self)))
+        ]
+
+
+@dataclasses.dataclass(frozen=True)
+class DiversityReport:
+    """Scores of several captions an image, by `Evaluator.diversity()`.
+
+    Attributes:
+        scores: Dict of floats: `"mean_cider_d"` over all captions,
+            `"best_cider_d"` over the best one of each image, neither of them
+            where there is one image; `"div_1"` and `"div_2"`, more is more
+            diverse, and `"mutual_bleu_4"`, less is.
+        captions: List of M lists of S strings.
+    """
+
+    scores: dict
+    captions: list
+
+    @classmethod
+    def from_captions(
+        cls, captions: list[list[str]], references: list[list[str]]
+    ) -> "DiversityReport":
+        """Scores several captions of every image.
+
+        Args:
+            captions: List of M lists of S strings.
+            references: List of M lists of strings, the human captions.
+
+        Returns:
+            `DiversityReport`.
+        """
+        samples = len(captions[0])
+        words = caption_tokenize_batch([x for row in captions for x in row])
+        sets = [words[i : i + samples] for i in range(0, len(words), samples)]
+        human = [caption_tokenize_batch(row) for row in references]
+        scores = {}
+        if len(human) > 1:
+            # One caption of every image at a time: the weight of an n-gram
+            # that nobody says hangs on their number.
+            rows = [words[i::samples] for i in range(samples)]
+            each = np.stack([cider_d(row, human).each for row in rows], axis=1)
+            scores["mean_cider_d"] = each.mean()
+            scores["best_cider_d"] = each.max(axis=1).mean()
+        scores |= {
+            "div_1": distinct_n(sets, 1).corpus,
+            "div_2": distinct_n(sets, 2).corpus,
+            "mutual_bleu_4": mutual_bleu(sets, 4)[-1].corpus,
+        }
+        return cls({k: float(v) for k, v in scores.items()}, captions)
+
+    def table(self):
+        """The scores as text of two lines."""
+        names = [name for name in _DIVERSITY if name in self.scores]
+        cells = [
+            (_DIVERSITY[name], f"{self.scores[name]:.4f}") for name in names
+        ]
+        widths = [max(map(len, pair)) for pair in cells]
+        return "\n".join(
+            "  ".join(f"{text:>{width}}" for text, width in zip(row, widths))
+            for row in zip(*cells)
+        )
+
+    def __str__(self):
+        return self.table()
 
 
 def _title(prefix):
@@ -312,3 +436,10 @@ def _plain(value):
     """A NumPy number as Python's; a float that is none as None."""
     value = value.item() if hasattr(value, "item") else value
     return finite(value) if isinstance(value, float) else value
+
+
+def _number(value):
+    """A number as the file holds it: None where it is none."""
+    if value is not None and type(value) not in (int, float):
+        raise TypeError(f"{value!r:.40} is no number")
+    return math.nan if value is None else float(value)

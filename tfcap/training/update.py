@@ -1,5 +1,8 @@
-"""One optimizer step, right on one replica and on several."""
+"""Steps of optimizers, right on one replica and on several, if finite."""
 
+import functools
+from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 from typing import NamedTuple
 
@@ -8,36 +11,57 @@ import tensorflow as tf
 
 from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
-from tfcap.training.accumulation import accumulation_steps
-from tfcap.training.accumulation import clips
+
+_FOUND = "tfcap: not finite: "
+_END = " (end)"
 
 
-class Step(NamedTuple):
+class Computed(NamedTuple):
+    """What the objective of a learner finds in a batch.
+
+    Args:
+        losses: Dict of scalars, losses of terms.
+        logs: Dict of scalars by the names to log.
+        penalty: Scalar, of the weights of the learner.
+    """
+
+    losses: dict
+    logs: dict
+    penalty: Any
+
+
+class Update(NamedTuple):
     """A step that an optimizer is about to take.
 
     Args:
         gradients: List of tensors, to be summed over replicas.
         variables: List of `keras.Variable`, in the same order.
-        sizes: List of float32 scalars, half the squared norm of each gradient,
-            not finite where it is not. 0 where that only tells an optimizer
-            to scale the loss by less.
-        global_clipnorm: Float or `None`, norm to clip the mean of several
-            batches' gradients to; those of one batch are clipped already.
+        size: Float32 scalar, half the squared norm of the gradient, not finite
+            where that is not.
     """
 
     optimizer: Any
     gradients: list
     variables: list
-    sizes: list
-    global_clipnorm: float | None = None
+    size: Any
 
 
-def prepare(optimizer, gradients, variables, global_clipnorm=None):
-    """An optimizer's step, right on one replica and on several.
+def scales(optimizer: keras.optimizers.Optimizer) -> bool:
+    """Check whether an optimizer scales the loss by itself."""
+    dynamic = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
+    return dynamic or optimizer.loss_scale_factor is not None
+
+
+def update_of(
+    optimizer: keras.optimizers.Optimizer,
+    gradients: list,
+    variables: list,
+    global_clipnorm: float | None = None,
+) -> Update:
+    """An optimizer's step by the gradient of the global batch.
 
     Keras clips every replica's gradient before they are summed, which is
-    another update than that of one device; here the sum is clipped. Where the
-    optimizer accumulates, `advance()` clips the mean of the sums.
+    another step than that of one device; here the sum is clipped.
 
     Args:
         optimizer: `keras.optimizers.Optimizer`, built.
@@ -45,9 +69,6 @@ def prepare(optimizer, gradients, variables, global_clipnorm=None):
             that were taken of a replica's share of the loss.
         variables: List of `keras.Variable`, in the same order.
         global_clipnorm: Float or `None`, norm to clip the gradient to.
-
-    Returns:
-        `Step`, for all variables, in the order the optimizer knows.
     """
     reached = [i for i, g in enumerate(gradients) if g is not None]
     if not reached:
@@ -58,55 +79,31 @@ def prepare(optimizer, gradients, variables, global_clipnorm=None):
             "the network is not frozen."
         )
     shares = [tf.convert_to_tensor(gradients[i]) for i in reached]
-    scales, scale = _scale(optimizer)
-    accumulates = accumulation_steps(optimizer) > 1
-    clipping = global_clipnorm is not None or clips(optimizer)
-    # All replicas must see the same gradient, to clip it, to keep it or to
-    # decide that the loss was scaled too much.
-    whole = num_replicas() > 1 and (scales or accumulates or clipping)
+    clips, scaled = global_clipnorm is not None, scales(optimizer)
+    # All replicas must see the same gradient, to clip it or to decide that
+    # the loss was scaled too much.
+    whole = num_replicas() > 1 and (clips or scaled)
     if whole:
         shares = [sum_over_replicas(gradient) for gradient in shares]
     halves = [tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in shares]
-    if accumulates:
-        shares = _divided(shares, scale)
-    elif global_clipnorm is not None:
-        # A loss-scaled gradient is clipped at a norm scaled alike.
-        norm = tf.sqrt(2.0 * tf.add_n(halves))
-        shares, _ = tf.clip_by_global_norm(
-            shares, global_clipnorm * scale, norm
-        )
-    if whole and not accumulates:
-        shares = _shared(optimizer, shares, scale)
-    if scales:
-        halves = [tf.where(scale > 1.0, 0.0, half) for half in halves]
-    every = [tf.zeros(v.shape, v.dtype) for v in variables]
-    sizes = [tf.constant(0.0)] * len(variables)
-    for i, gradient, half in zip(reached, shares, halves):
-        every[i], sizes[i] = gradient, half
-    return Step(optimizer, every, list(variables), sizes, global_clipnorm)
-
-
-def _scale(optimizer):
-    """Check whether an optimizer looks for a scale of the loss; the scale."""
+    size = tf.add_n(halves)
+    scale = tf.cast(optimizer.scale_loss(1.0), tf.float32)
+    if clips:
+        norm, limit = tf.sqrt(2.0 * size), global_clipnorm * scale
+        shares, _ = tf.clip_by_global_norm(shares, limit, norm)
+    if whole:
+        # Keras sums over replicas.
+        shares = [g / tf.cast(num_replicas(), g.dtype) for g in shares]
     if hasattr(optimizer, "dynamic_scale"):
-        return True, tf.cast(optimizer.dynamic_scale, tf.float32)
-    return False, tf.constant(optimizer.loss_scale_factor or 1.0, tf.float32)
+        # It skips the step itself, and scales the next loss by less.
+        size = tf.where(scale > 1.0, 0.0, size)
+    every = [tf.zeros(v.shape, v.dtype) for v in variables]
+    for i, gradient in zip(reached, shares):
+        every[i] = gradient
+    return Update(optimizer, every, variables, size)
 
 
-def _shared(optimizer, gradients, scale):
-    """A replica's share in gradients that all have, clipped as by Keras."""
-    if clips(optimizer):
-        # Keras clips the shares again, which are too small for it.
-        gradients = optimizer._clip_gradients(_divided(gradients, scale))
-        gradients = _divided(gradients, 1.0 / scale)
-    return _divided(gradients, num_replicas())
-
-
-def _divided(gradients, number):
-    return [g / tf.cast(number, g.dtype) for g in gradients]
-
-
-def weight_penalty(variables):
+def weight_penalty(variables: list) -> Any:
     """This replica's share of the penalties on the weights of layers."""
     penalties = [
         tf.cast(variable.regularizer(variable.value), tf.float32)
@@ -116,66 +113,89 @@ def weight_penalty(variables):
     return sum(penalties) / num_replicas() if penalties else 0.0
 
 
-def built(channels, speaker):
-    """Builds word channels for a speaker's vocabulary.
+def apply_if_finite(
+    updates: Iterable[Update], causes: Iterable[dict], nonfinite: str
+) -> Any:
+    """Takes the steps of all optimizers, or of none.
 
-    Keras traces a model once more to build it as long as any layer of it is
-    not built.
+    Every replica decides the same, from the sum of what they found.
+
+    Args:
+        causes: Dicts of float scalar tensors, by what to call them. Of what
+            is not finite, the first dict with any of it is named.
+        nonfinite: String, `"raise"`, `"skip"` or `"ignore"`.
+
+    Returns:
+        Boolean scalar tensor, whether they were taken.
     """
-    channels = list(channels)
-    for channel in channels:
-        if not channel.built:
-            channel.build((None, speaker.vocabulary_size))
-    return channels
+    updates = list(updates)
 
+    def apply(gradients):
+        for update, own in zip(updates, gradients):
+            update.optimizer.apply(own, update.variables)
 
-def optimizers_by_name(optimizer, names):
-    """Optimizers of the networks that learn.
+    gradients = [update.gradients for update in updates]
+    if nonfinite == "ignore":
+        apply(gradients)
+        return tf.constant(True)
+    values = {name: v for cause in causes for name, v in cause.items()}
+    ranks = [rank for rank, cause in enumerate(causes) for _ in cause]
+    found = tf.stack([tf.cast(v, tf.float32) for v in values.values()])
+    found = sum_over_replicas(found) / num_replicas()
+    finite = tf.reduce_all(tf.math.is_finite(found))
 
-    Raises:
-        ValueError: If the names differ, or two share an optimizer.
-    """
-    names = list(names)
-    wanted = ", ".join(map(repr, names))
-    if not isinstance(optimizer, dict):
-        if optimizer is None or len(names) != 1:
-            raise ValueError(
-                "`optimizer` must be a dict of an optimizer for each of "
-                f"{wanted}. Received: optimizer={optimizer!r}. Give "
-                f"`compile({{{names[0]!r}: keras.optimizers.Adam(), ...}})`."
-            )
-        optimizer = {names[0]: optimizer}
-    if set(optimizer) != set(names):
-        raise ValueError(
-            f"`optimizer` must have exactly the keys {wanted}, the networks "
-            f"that learn. Received: the keys {', '.join(map(repr, optimizer))}."
-            " Add what is missing, and leave out what does not learn."
+    def refuse(finite, found):
+        if nonfinite == "raise":
+            text = _FOUND + _names(found, list(values), ranks) + _END
+            tf.debugging.Assert(finite, [text])
+
+    def decide(strategy, finite, found, gradients):
+        finite, found = (
+            strategy.experimental_local_results(x)[0] for x in (finite, found)
         )
-    optimizers = {name: keras.optimizers.get(optimizer[name]) for name in names}
-    if len({id(own) for own in optimizers.values()}) < len(names):
-        raise ValueError(
-            "`optimizer` must be one of its own for every network that "
-            f"learns. Received: the same for two of {wanted}."
+        run = strategy.extended.call_for_each_replica
+        tf.cond(
+            finite,
+            lambda: (run(apply, (gradients,)), tf.constant(True))[1],
+            lambda: (refuse(finite, found), tf.constant(False))[1],
         )
-    return optimizers
+
+    # A condition inside a replica could not hold an optimizer's step, which
+    # is taken by all replicas together.
+    tf.distribute.get_replica_context().merge_call(
+        decide, args=(finite, found, gradients)
+    )
+    return finite
 
 
-def build_optimizer(
-    name: str, optimizer: keras.optimizers.Optimizer, network: keras.Model
-):
-    """Builds an optimizer for a network, or checks that it was built for it.
+def _names(values, names, ranks):
+    """String tensor that tells which values are not finite."""
+    bad = tf.logical_not(tf.math.is_finite(values))
+    first = tf.reduce_min(tf.boolean_mask(ranks, bad))
+    texts = tf.strings.join([names, tf.strings.as_string(values)], " is ")
+    shown = tf.logical_and(bad, tf.equal(ranks, first))
+    return tf.strings.reduce_join(tf.boolean_mask(texts, shown), separator=", ")
 
-    Raises:
-        ValueError: If it was built for another network.
-    """
-    variables = network.trainable_variables
-    inner = getattr(optimizer, "inner_optimizer", optimizer)
-    if inner.built and {id(v) for v in inner._trainable_variables} != {
-        id(v) for v in variables
-    }:
-        raise ValueError(
-            f"`optimizer` of {name!r} must be new, or built for the same "
-            "variables. Received: one that has trained others. Make another."
+
+def explained(train_function: Callable, optimizer: Any) -> Callable:
+    """A train function that tells of a step that is not finite in one line."""
+
+    @functools.wraps(train_function)
+    def run(*args):
+        try:
+            return train_function(*args)
+        except tf.errors.InvalidArgumentError as error:
+            _, marker, rest = error.message.partition(_FOUND)
+            if not marker:
+                raise
+        message = rest.partition(_END)[0]
+        done = int(keras.ops.convert_to_numpy(optimizer.iterations))
+        raise FloatingPointError(
+            "Losses, rewards and gradients must be finite. Received: "
+            f"{message}, after {done} updates. The weights are those of the "
+            "last update. See what is named, lower the learning rate, clip the "
+            'gradient with `global_clipnorm`, or give `nonfinite="skip"`, '
+            "which leaves such steps out and counts them."
         )
-    if not optimizer.built:
-        optimizer.build(variables)
+
+    return run

@@ -125,7 +125,8 @@ def test_who_learns_has_a_rate_and_who_stays_is_frozen(experiment, row):
         assert set(model.learners) == {"speaker", "baseline"}
         assert set(model.learners) == set(training.rates)
         return
-    reference = model.learners["reference"]
+    term = model.learners["speaker"].objective.terms[0].estimator
+    reference = term.reference
     assert reference is not speaker and not reference.trainable
     for ours, theirs in zip(speaker.get_weights(), reference.get_weights()):
         np.testing.assert_array_equal(ours, theirs)

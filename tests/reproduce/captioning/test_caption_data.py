@@ -16,12 +16,11 @@ from reproduce.world import load_video_world
 from reproduce.world.scene_encoder import SceneEncoder
 from tests.reproduce.psst.tiny_study import TINY
 from tfcap.data import Backbone
-from tfcap.data import FeatureWriter
 from tfcap.data import coco_captions
-from tfcap.data import extract_video_features
-from tfcap.data import load_features
+from tfcap.data import extract_features
 from tfcap.data import mapped_features
-from tfcap.data.image_file import save_skipped
+from tfcap.data import save_features
+from tfcap.data.features import FeatureWriter
 
 SPLITS = ("train", "train", "train", "val", "test")
 
@@ -42,17 +41,7 @@ def root(tmp_path):
     ]
     (tmp_path / "dataset_tiny.json").write_text(json.dumps({"images": images}))
     grid = np.arange(5 * 4 * 3, dtype="float32").reshape(5, 4, 3)
-    with FeatureWriter(
-        tmp_path / "features.h5",
-        np.arange(5),
-        (2, 2),
-        3,
-        backbone="none",
-        layer="none",
-        preprocessing="none",
-        input_size=(2, 2),
-    ) as writer:
-        writer.write(np.arange(5), grid)
+    save_features(tmp_path / "features.npy", np.arange(5), grid)
     return tmp_path
 
 
@@ -105,27 +94,18 @@ def test_captions_of_all_splits_are_read_once(root, monkeypatch):
 
 
 @pytest.mark.parametrize("speaker", ["show_tell", "att2in"])
-def test_large_grids_are_pooled_by_batch(root, monkeypatch, tmp_path, speaker):
-    """And the numbers that scale them are found once."""
+def test_large_grids_are_pooled_by_batch(root, monkeypatch, speaker):
     settings = dataclasses.replace(TINY, speaker=speaker)
     at_once = caption_files(settings, root)
-    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(mapped_features, "LARGE", 1)
     data = caption_files(settings, root)
-    with monkeypatch.context() as patch:
-        reader = type(load_features(root / "features.h5", lazy=True))
-        patch.setattr(reader, "__getitem__", None)
-        again = caption_files(settings, root)
-    assert again.digest == data.digest == at_once.digest
+    assert data.digest == at_once.digest
     for name in ("mean", "deviation"):
-        np.testing.assert_array_equal(
-            again.standardization[name], data.standardization[name]
-        )
         np.testing.assert_allclose(
             data.standardization[name], at_once.standardization[name]
         )
     rows = np.array([2, 0])
-    found = again.train_features[rows]
+    found = data.train_features[rows]
     np.testing.assert_array_equal(found, at_once.train_features[rows])
     assert found.shape == (2, 1 if speaker == "show_tell" else 4, 3)
 
@@ -142,8 +122,9 @@ def test_photographs_of_a_folder_are_shown_by_their_names(root):
 
 
 def test_two_feature_files_are_one_too_many(root):
-    (root / "more.h5").write_bytes((root / "features.h5").read_bytes())
-    with pytest.raises(ValueError, match=r"one file \*.h5. .* features.h5, mo"):
+    copy = (root / "features.npy").read_bytes()
+    (root / "more_features.npy").write_bytes(copy)
+    with pytest.raises(ValueError, match=r"one file .*features.*, more_f"):
         caption_files(TINY, root)
 
 
@@ -158,8 +139,8 @@ def test_videos_in_files_have_frames_for_positions(tmp_path):
         for name, frames in zip(world.video_ids(split), world.frames(split))
     ]
     colors = Backbone("none", "none", (8, 8), "raw", lambda images: images)
-    extract_video_features(
-        colors, videos, world.root / "features.h5", frames=3, progress=False
+    extract_features(
+        colors, videos, world.root / "features.npy", frames=3, progress=False
     )
     settings = PSSTSettings(speaker="att2in", max_length=8, min_count=1)
     data = caption_files(settings, world.root)
@@ -220,9 +201,8 @@ def test_captions_may_be_those_of_flickr(tmp_path):
     for part, rows in [("train", (0, 4, 2)), ("dev", (3,)), ("test", (1,))]:
         path = tmp_path / f"Flickr_8k.{part}Images.txt"
         path.write_text("".join(f"{name(row)}\n" for row in rows))
-    with FeatureWriter(tmp_path / "f.h5", range(5), (1, 2), 3) as writer:
-        values = np.arange(5 * 2 * 3).reshape(5, 2, 3)
-        writer.write(np.arange(5), values)
+    values = np.arange(5 * 2 * 3).reshape(5, 2, 3)
+    save_features(tmp_path / "my_features.npy", range(5), values)
     data = caption_files(TINY, tmp_path)
     assert data.name == "Flickr8k"
     assert data.train.image_ids.tolist() == [0, 2, 4]
@@ -235,12 +215,12 @@ def test_captions_may_be_those_of_flickr(tmp_path):
 
 
 def test_images_that_an_extraction_left_out_are_left_out(root):
-    path = root / "features.h5"
+    path = root / "features.npy"
     path.unlink()
-    with FeatureWriter(path, np.arange(5), (2, 2), 3) as writer:
+    with FeatureWriter(path, np.arange(5), (4, 3)) as writer:
         writer.write([0, 2, 3, 4], np.arange(48.0).reshape(4, 4, 3))
-    save_skipped(path, {1: "1.jpg (cannot identify image file)"})
-    with pytest.warns(UserWarning, match="lacks 1 of 3 images.*skipped.json"):
+        writer.finish({1: "1.jpg (cannot identify image file)"})
+    with pytest.warns(UserWarning, match="lacks 1 of 5 images.*: 1"):
         data = caption_files(TINY, root)
     assert data.train.image_ids.tolist() == [0, 2]
     assert data.train_features.shape == (2, 1, 3)
@@ -252,12 +232,10 @@ def test_a_table_does_and_test_is_validated_on(root):
     (root / "dataset_tiny.json").unlink()
     path = root / "captions.csv"
     path.write_text("".join(["image,caption,split\n", *rows]))
-    (root / "features.h5").unlink()
+    (root / "features.npy").unlink()
     names = ["0.png", "1.png", "2.png"]
-    with FeatureWriter(root / "features.h5", names, (2, 2), 3) as writer:
-        writer.write(
-            np.arange(3), np.random.default_rng(0).normal(size=(3, 4, 3))
-        )
+    features = np.random.default_rng(0).normal(size=(3, 4, 3))
+    save_features(root / "features.npy", names, features)
     data = caption_files(TINY, root)
     assert list(data.train.image_ids) == names[:2]
     assert list(data.validation.image_ids) == list(data.test.image_ids)

@@ -11,7 +11,7 @@ from reproduce.psst.paper import PSST
 from tests.data.tiny_captions import COUNTS
 from tests.data.tiny_captions import tiny_split
 from tests.reproduce.psst.tiny_study import TINY
-from tfcap.data import FeatureWriter
+from tfcap.data import save_features
 
 #: Images of each split, most to learn from.
 SPLITS = ["train"] * 6 + ["val"] * 2 + ["test"] * 3
@@ -26,7 +26,7 @@ def grids(seed=0):
 
 
 def write_files(folder, features=None, splits=SPLITS):
-    """Writes `dataset_tiny.json` and `features.h5`; returns the folder."""
+    """Writes `dataset_tiny.json` and `features.npy`; returns the folder."""
     said = tiny_split(COUNTS)
     images = [
         {
@@ -39,11 +39,10 @@ def write_files(folder, features=None, splits=SPLITS):
     ]
     (folder / "dataset_tiny.json").write_text(json.dumps({"images": images}))
     features = grids() if features is None else features
-    path = folder / "features.h5"
+    path = folder / "features.npy"
     # A finished file would be left as it is.
     path.unlink(missing_ok=True)
-    with FeatureWriter(path, said.image_ids, (2, 2), 3) as writer:
-        writer.write(np.arange(len(images)), features)
+    save_features(path, said.image_ids, features)
     return folder
 
 

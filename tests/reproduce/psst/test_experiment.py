@@ -11,7 +11,6 @@ from reproduce.psst.paper import PSST
 from tests.reproduce.one_step import one_step
 from tests.reproduce.psst.tiny_study import study
 from tfcap._io import unsealed
-from tfcap.training import JointTraining
 from tfcap.training import SpeakerReport
 
 JOINT = ("psst_", "st_", "dense", "reinforce_joint")
@@ -81,12 +80,7 @@ def test_every_method_trains_whom_it_should(folder, alone, method):
         # None has a frozen speaker.
         joint = method.startswith(JOINT)
         model = made.training(method, lambda_=1e-2).model
-        learners = (
-            [*model.learners]
-            if isinstance(model, JointTraining)
-            else ["speaker"]
-        )
-        assert learners == ["speaker", "listener"][: 1 + joint]
+        assert [*model.learners] == ["speaker", "listener"][: 1 + joint]
         return
     assert all(np.isfinite(w).all() for ws in after.values() for w in ws)
     frozen = method.startswith("frozen_speaker")

@@ -17,7 +17,7 @@ from tests.reproduce.one_step import one_step
 from tests.reproduce.sle.tiny_study import study
 from tfcap.decoding import Greedy
 from tfcap.objectives import DecoderBaseline
-from tfcap.text import JavaError
+from tfcap.text import MissingScoreError
 
 #: Papers by their rows.
 ROWS = {row: paper for paper in (SLE, SPIDER) for row in paper.rows}
@@ -92,8 +92,8 @@ def test_every_row_trains_the_speaker(folder, row, before, few_words, request):
 def test_a_metric_that_is_not_there_is_refused_with_the_cure(
     folder, row, monkeypatch
 ):
-    monkeypatch.setenv("TFCAP_JAVA", "/no/java")
-    with pytest.raises(JavaError, match="/no/java"):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(MissingScoreError, match="there is no `java`"):
         study(folder, paper=ROWS[row]).result(row)
 
 
@@ -178,9 +178,17 @@ def test_a_row_that_breaks_off_goes_on_as_if_it_had_not(folder, tmp_path):
         np.testing.assert_array_equal(ours, theirs)
 
 
+def terms_of(training):
+    return training.model.learners["speaker"].objective.terms
+
+
 def test_rows_are_what_the_paper_makes_of_them(folder):
     made = study(folder, num_samples=2)
-    terms = made.training("sll_sle", alpha=0.7).model.objective.terms
+    terms = (
+        made.training("sll_sle", alpha=0.7)
+        .model.learners["speaker"]
+        .objective.terms
+    )
     (alpha, precision), (beta, diversity) = terms
     # Equation 16: 2 (1 - alpha) / S times the sum over the others.
     assert (alpha, beta) == (0.7, pytest.approx(2 * 0.3 * 1 / 2))
@@ -189,7 +197,7 @@ def test_rows_are_what_the_paper_makes_of_them(folder):
     assert isinstance(precision.baseline.decoder, Greedy)
     assert precision.baseline.reward is precision.reward
     assert diversity.reward.distance == "bleu"
-    terms = made.training("sll_sle_loo").model.objective.terms
+    terms = terms_of(made.training("sll_sle_loo"))
     (alpha, _), (beta, diversity) = terms
     assert (alpha, beta) == (0.75, 0.125)
     assert diversity.reward.distance == "self_bleu"
@@ -198,7 +206,11 @@ def test_rows_are_what_the_paper_makes_of_them(folder):
         rewards = np.full((1, 2), distance, "float32")
         np.testing.assert_allclose(diversity.baseline(rewards, None), baseline)
     for weight, point in ((1e-2, {}), (1e-3, {"entropy_weight": 1e-3})):
-        _, bonus = made.training("sll_me", **point).model.objective.terms
+        _, bonus = (
+            made.training("sll_me", **point)
+            .model.learners["speaker"]
+            .objective.terms
+        )
         assert bonus.weight == weight and bonus.estimator.reward.per_word
     made = study(folder, paper=SPIDER)
     learners = made.training("pg_cider").model.learners
@@ -206,7 +218,7 @@ def test_rows_are_what_the_paper_makes_of_them(folder):
     assert term.estimator.credit.num_continuations == 1
     assert term.estimator.baseline.network is learners["baseline"].network
     training = made.training("mixer_bleu4")
-    terms = training.model.learners["speaker"].objective.terms
+    terms = terms_of(training)
     assert [term.weight for term in terms] == [0.5, 0.5]
     assert training.prepare is None
 

@@ -23,7 +23,7 @@ def test_the_baseline_reads_the_states_of_every_speaker(kind):
     )
     samples = Sample(Categorical(seed=0), max_length=3, keep_states=True)
     units = state_units(speaker, batches)
-    baseline = LearnedBaseline(samples, units, (4,))
+    baseline = LearnedBaseline(units, (4,))
     objective = ScoreFunction(ConstantReward(), samples, baseline)
     loss, _ = objective.loss(Episode(speaker, BATCH))
     assert np.isfinite(float(loss))

@@ -16,7 +16,7 @@ from reproduce.strangers.settings import MAKES
 from tests.reproduce.psst.tiny_study import TINY
 from tests.reproduce.psst.tiny_study import data
 from tfcap._io import unsealed
-from tfcap.models import HostRetriever
+from tfcap.models.host_retriever import HostRetriever
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 EVERY = dict(MAKES)

@@ -17,9 +17,8 @@ from tests import dialogs
 from tests.reproduce.visdial.tiny_study import study
 from tfcap.data import DialogBatches
 from tfcap.text import Vocabulary
-from tfcap.training import ObjectiveModel
-from tfcap.training import discriminative_ranking
-from tfcap.training import generative_ranking
+from tfcap.training import JointTraining
+from tfcap.training import rank_candidates
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 
@@ -134,7 +133,7 @@ def test_few_dialogs_are_ranked_after_an_epoch(
         seen["count"] = found[0].result()["count"] if found else None
         raise Captured
 
-    monkeypatch.setattr(ObjectiveModel, "fit", spy)
+    monkeypatch.setattr(JointTraining, "fit", spy)
     made = study(tmp_path, validation_dialogs=limit)
     with pytest.raises(Captured):
         made.networks("lf_g")
@@ -168,11 +167,12 @@ def test_figures_stand_beside_those_with_other_images(tmp_path, monkeypatch):
     moved = other_images(dialogs.features(), 8, made.seed)(np.arange(8))
     for images, suffix in (dialogs.features(), ""), (moved, "_other_images"):
         batches = DialogBatches(test, images, 4, shuffle=False)
-        for group, rank, role in (
-            ("generative", generative_ranking, "generator"),
-            ("discriminative", discriminative_ranking, "discriminator"),
+        for group, role in (
+            ("generative", "generator"),
+            ("discriminative", "discriminator"),
         ):
-            wanted = rank(networks[role], batches, 4, verbose=0).result()
+            network = networks[role]
+            wanted = rank_candidates(network, batches, 4, verbose=0).result()
             for name in ("mrr", "ndcg"):
                 found = result[group][name + suffix]
                 assert found == pytest.approx(wanted[name], rel=1e-5)

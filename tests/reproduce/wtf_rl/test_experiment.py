@@ -16,7 +16,6 @@ from tfcap.decoding import Greedy
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Sample
 from tfcap.objectives import ScoreFunction
-from tfcap.training import JointTraining
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 
@@ -134,8 +133,7 @@ def test_a_retriever_of_ones_own_is_taken_as_it_is(folder, tmp_path):
 def terms(folder, row):
     """The model of a row; weight and estimator of each term by its name."""
     model = study(folder).training(row).model
-    game = isinstance(model, JointTraining)
-    objective = (model.learners["speaker"] if game else model).objective
+    objective = model.learners["speaker"].objective
     found = {}
     for name, (weight, estimator) in objective.named_terms().items():
         assert isinstance(estimator, ScoreFunction)
@@ -174,7 +172,7 @@ def test_self_critical_rows_stand_above_the_greedy_caption(folder):
         assert isinstance(term.decoder, decoder)
         assert isinstance(term.baseline.decoder, Greedy)
         assert term.baseline.reward is term.reward
-    assert not isinstance(model, JointTraining)
+    assert list(model.learners) == ["speaker"]
     (twice, similarity), (once, _) = term.reward.weighted
     assert (twice, once, similarity.weight) == (2.0, 1.0, 2.5)
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tfcap
+from tfcap.text.scores.java import meteor_java
+from tfcap.text.scores.java import spice
 
 PAIRWISE = [
     tfcap.text.bleu,
@@ -144,7 +146,7 @@ def test_one_text_of_thousands_of_words_is_refused_by_name(long, monkeypatch):
         tfcap.text.evaluate_captions(captions, references, metrics=["bleu"])
     words = [text.split() for text in captions]
     several = [[text.split() for text in row] for row in references]
-    for score in (tfcap.text.meteor, tfcap.text.meteor_java, tfcap.text.spice):
+    for score in (tfcap.text.meteor, meteor_java, spice):
         with pytest.raises(ValueError, match=told):
             score(words, several)
     monkeypatch.setenv("TFCAP_MAX_WORDS", "16000")

@@ -37,7 +37,7 @@ def chair(
         objects: A `tfcap.text.ObjectSynonyms`; published scores are of the
             published list.
         annotated: List, as long, of iterables of the names of objects in the
-            images, such as `tfcap.data.load_instances()` gives, optional.
+            images, such as COCO annotates, optional.
 
     Returns:
         Two `Scores` in [0, 1], CHAIR-i and CHAIR-s. `corpus` of the first is

@@ -80,7 +80,7 @@ def meteor(
 
     - Denkowski and Lavie, Meteor Universal, WMT 2014; version 1.5 for
       English, with normalization, as in the COCO caption evaluation. Equal
-      to its program, see `tfcap.text.meteor_java`, also in how ties between
+      to its program, metric `"meteor_java"`, also in how ties between
       alignments end.
     """
     check_aligned(candidates, references)

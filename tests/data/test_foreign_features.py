@@ -1,0 +1,665 @@
+"""Features that other projects wrote, in the layouts in which they did."""
+
+import base64
+import codecs
+import gzip
+import json
+import pathlib
+import re
+import shutil
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+
+from tfcap import extract
+from tfcap.data import CaptionBatches
+from tfcap.data import CaptionSplit
+from tfcap.data import EncodedCaptions
+from tfcap.data import StandardizedFeatures
+from tfcap.data import build_vocabulary
+from tfcap.data import convert_features
+from tfcap.data import load_captions
+from tfcap.data import load_features
+from tfcap.data import pool_positions
+from tfcap.data.features import FeatureWriter
+
+IDS = [9, 25, 300]
+NAMES = [f"COCO_val2014_{i:012d}" for i in IDS]
+RNG = np.random.default_rng(0)
+FIXED = RNG.normal(size=(3, 4, 8)).astype("float16").astype("float32")
+GRIDS = RNG.normal(size=(3, 2, 2, 8)).astype("float16").astype("float32")
+#: Of three, five and two regions.
+REGIONS = [np.resize(FIXED, (n, 8)) + n for n in (3, 5, 2)]
+REGIONS = [r.astype("float16").astype("float32") for r in REGIONS]
+BOXES = [RNG.random((len(r), 4), "float32") for r in REGIONS]
+
+
+def hdf5(arrays):
+    def write(folder):
+        with h5py.File(folder / "in.h5", "w") as file:
+            for name, values in arrays.items():
+                file[name] = values
+        return folder / "in.h5"
+
+    return write
+
+
+def npz(arrays):
+    def write(folder):
+        np.savez(folder / "in.npz", **arrays)
+        return folder / "in.npz"
+
+    return write
+
+
+def each(values, suffix=".npy", name="feat", keys=IDS, **beside):
+    """One file an image, as of self-critical.pytorch and its kind."""
+
+    def write(folder):
+        inside = folder / "in" / "cocobu"
+        inside.mkdir(parents=True)
+        for i, key in enumerate(keys):
+            path = inside / f"{key}{suffix}"
+            if suffix == ".npy":
+                np.save(path, values[i])
+            else:
+                more = {k: v[i] for k, v in beside.items()}
+                np.savez_compressed(path, **{name: values[i]}, **more)
+        return folder / "in"
+
+    return write
+
+
+ATT = [f"{i}_att" for i in IDS]
+
+
+def several_parts(folder):
+    """Regions, means and boxes of an image, a file each."""
+    source = each(REGIONS, ".npz", keys=ATT)(folder)
+    for i, regions, boxes in zip(IDS, REGIONS, BOXES):
+        np.save(source / f"{i}_fc.npy", regions.mean(0))
+        np.save(source / f"{i}_box.npy", boxes)
+    return source, {"array": "att"}
+
+
+def text(values):
+    return base64.b64encode(np.ascontiguousarray(values)).decode()
+
+
+def tsv(row, ends=("",), end="\r\n"):
+    """Lines in the files in turns, as several GPUs write them."""
+
+    def write(folder):
+        (folder / "in").mkdir(exist_ok=True)
+        for number, ending in enumerate(ends):
+            with open(folder / "in" / f"a.tsv{ending}", "w", newline="") as out:
+                for i in range(number, 3, len(ends)):
+                    out.write("\t".join(map(str, row(i))) + end)
+        return folder / "in" if len(ends) > 1 else folder / "in" / "a.tsv"
+
+    return write
+
+
+def bottom_up(i):
+    size = len(REGIONS[i])
+    return IDS[i], 640, 480, size, text(BOXES[i]), text(REGIONS[i])
+
+
+def lxmert(i):
+    ones = text(np.ones(len(REGIONS[i]), "float32"))
+    n, boxes, values = len(REGIONS[i]), text(BOXES[i]), text(REGIONS[i])
+    return NAMES[i], 480, 640, *[ones] * 4, n, boxes, values
+
+
+def vinvl(i):
+    about = {"num_boxes": len(REGIONS[i]), "features": text(REGIONS[i])}
+    return IDS[i], json.dumps(about)
+
+
+def with_ids(write, ids, name="ids.json"):
+    def both(folder):
+        path = folder / name
+        if name.endswith(".npy"):
+            np.save(path, ids)
+        else:
+            content = ids if isinstance(ids, str) else json.dumps(ids)
+            path.write_text(content)
+        return write(folder), {"ids": path}
+
+    return both
+
+
+def matrix(folder):
+    np.save(folder / "in.npy", FIXED)
+    return folder / "in.npy"
+
+
+def lines(values):
+    return "\n".join(map(str, values))
+
+
+PARTED = np.cumsum([0, *map(len, REGIONS)])
+PARTED = np.stack([PARTED[:-1], PARTED[1:]], 1)
+LAYOUTS = {
+    "visdial starter": (
+        hdf5({"image_id": IDS, "features": FIXED, "boxes": FIXED[..., :4]}),
+        FIXED,
+    ),
+    "visdial starter, ids in a column": (
+        hdf5({"image_id": np.array(IDS)[:, None], "features": FIXED}),
+        FIXED,
+    ),
+    "npz, ids as fractions": (
+        npz({"ids": np.array(IDS, ">f8"), "features": FIXED.astype(">f8")}),
+        FIXED,
+    ),
+    "npz, keys": (npz({"keys": NAMES, "embeddings": FIXED}), FIXED),
+    "npz, paths": (
+        npz({"image_paths": [f"/a/{n}" for n in NAMES], "clip": FIXED}),
+        FIXED,
+    ),
+    "visdial starter, names": (
+        hdf5({"image_id": [n.encode() for n in NAMES], "features": FIXED}),
+        FIXED,
+    ),
+    "visdial, dan": (
+        with_ids(
+            hdf5(
+                {
+                    "image_features": np.concatenate(REGIONS),
+                    "spatial_features": np.concatenate(REGIONS)[:, :6],
+                    "image_bb": np.concatenate(BOXES),
+                    "pos_boxes": PARTED.astype("int32"),
+                }
+            ),
+            {str(i): row for row, i in enumerate(IDS)},
+        ),
+        REGIONS,
+    ),
+    "visdial v0.9, pool5": (
+        with_ids(
+            hdf5({"images_train": GRIDS[:2], "images_val": GRIDS[2:]}),
+            {"unique_img_train": IDS[:2], "unique_img_val": IDS[2:]},
+        ),
+        GRIDS,
+    ),
+    "visdial v0.9, fc7": (
+        with_ids(
+            hdf5({"images_train": FIXED[:2, 0], "images_val": FIXED[2:, 0]}),
+            {
+                "img_train": [{"imgId": i, "path": "a"} for i in IDS[:2]],
+                "img_val": [{"imgId": i, "path": "b"} for i in IDS[2:]],
+            },
+        ),
+        FIXED[:, :1],
+    ),
+    "m2": (
+        hdf5(
+            {f"{i}_features": r for i, r in zip(IDS, REGIONS)}
+            | {f"{i}_boxes": b for i, b in zip(IDS, BOXES)}
+            | {f"{i}_cls_prob": r[:, :3] for i, r in zip(IDS, REGIONS)}
+        ),
+        REGIONS,
+    ),
+    "grids of rstnet": (
+        lambda folder: (
+            hdf5(
+                {f"{i}_features": r for i, r in zip(IDS, REGIONS)}
+                | {f"{i}_grids": g for i, g in zip(IDS, FIXED)}
+                | {f"{i}_mask": g[:, :2] for i, g in zip(IDS, FIXED)}
+            )(folder),
+            {"array": "grids"},
+        ),
+        FIXED,
+    ),
+    "hdf5 under ids": (
+        hdf5({str(i): r for i, r in zip(IDS, REGIONS)}),
+        REGIONS,
+    ),
+    "hdf5 groups": (
+        hdf5({f"{n}/features": r for n, r in zip(NAMES, REGIONS)}),
+        REGIONS,
+    ),
+    "hdf5 of splits with ids, names and more": (
+        hdf5(
+            {
+                "image_id_train": IDS[:2],
+                "image_id_val": IDS[2:],
+                "features_train": FIXED[:2],
+                "features_val": FIXED[2:],
+                "question_id": [1, 2],
+                "boxes_train": FIXED[:2, :, :4],
+            }
+        ),
+        FIXED,
+    ),
+    "npz, by columns": (
+        npz({"ids": IDS, "features": np.asfortranarray(FIXED)}),
+        FIXED,
+    ),
+    "tfcap, version 2": (
+        hdf5(
+            {
+                "features": np.stack([np.resize(r, (5, 8)) for r in REGIONS]),
+                "image_ids": IDS,
+                "counts": [3, 5, 2],
+                "done": [True] * 3,
+            }
+        ),
+        REGIONS,
+    ),
+    "npz, float16": (
+        npz({"image_ids": IDS, "features": FIXED.astype("float16")}),
+        FIXED,
+    ),
+    "npz, padded": (
+        npz(
+            {
+                "ids": IDS,
+                "features": np.stack([np.resize(r, (5, 8)) for r in REGIONS]),
+                "num_boxes": [3, 5, 2],
+            }
+        ),
+        REGIONS,
+    ),
+    "npz under ids": (npz({str(i): r for i, r in zip(IDS, REGIONS)}), REGIONS),
+    "npy, text": (with_ids(matrix, lines(IDS), "ids.txt"), FIXED),
+    "npy, npy": (with_ids(matrix, NAMES, "ids.npy"), FIXED),
+    "npy, json": (with_ids(matrix, IDS), FIXED),
+    "fc": (each(FIXED[:, 0]), FIXED[:, :1]),
+    "att": (each(REGIONS, ".npz"), REGIONS),
+    "att, grids": (each(GRIDS.astype("float64"), ".npz"), GRIDS),
+    "channels first": (each(GRIDS.transpose(0, 3, 1, 2)), GRIDS),
+    "batches of one": (each(GRIDS.transpose(0, 3, 1, 2)[:, None]), GRIDS),
+    "openvqa": (
+        each(
+            [r.T for r in REGIONS],
+            ".npz",
+            "x",
+            NAMES,
+            bbox=BOXES,
+            objects_id=[np.zeros(len(r), int) for r in REGIONS],
+            num_bbox=[3, 5, 2],
+            info=np.array([{}] * 3),
+        ),
+        REGIONS,
+    ),
+    "names of mcan": (
+        each(REGIONS, ".npz", "x", [f"{n}.jpg" for n in NAMES]),
+        REGIONS,
+    ),
+    "one part of each": (each(REGIONS, ".npz", keys=ATT), REGIONS),
+    "several parts of each": (several_parts, REGIONS),
+    "x-modaler": (
+        each(FIXED, ".npz", "features", g_feature=FIXED[:, 0]),
+        FIXED,
+    ),
+    "bottom-up": (tsv(bottom_up), REGIONS),
+    "bottom-up, parts": (tsv(bottom_up, (".0", ".1")), REGIONS),
+    "bottom-up, header": (
+        lambda folder: with_header(tsv(bottom_up, end="\n")(folder)),
+        REGIONS,
+    ),
+    "bottom-up, byte order mark": (
+        lambda folder: with_mark(tsv(bottom_up)(folder)),
+        REGIONS,
+    ),
+    "bottom-up, blank lines": (tsv(bottom_up, end="\n\n"), REGIONS),
+    "lxmert": (tsv(lxmert), REGIONS),
+    "oscar": (
+        tsv(lambda i: (IDS[i], len(REGIONS[i]), text(REGIONS[i]))),
+        REGIONS,
+    ),
+    "vinvl": (tsv(vinvl), REGIONS),
+}
+
+
+def with_mark(path):
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    return path
+
+
+def with_header(path):
+    names = "image_id image_w image_h num_boxes boxes features"
+    path.write_text("\t".join(names.split()) + "\n" + path.read_text())
+    return path
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_layout_is_converted_and_loaded_as_it_was(layout, tmp_path, capsys):
+    write, wanted = LAYOUTS[layout]
+    made = write(tmp_path)
+    source, options = made if isinstance(made, tuple) else (made, {})
+    out = tmp_path / "features.npy"
+    arguments = ["--from", str(source), "-o", str(out)]
+    for name, value in options.items():
+        arguments += [f"--{name}", str(value)]
+    assert extract.main(arguments) == 0, capsys.readouterr().err
+    assert "3 images" in capsys.readouterr().out
+    features = load_features(out, IDS, lazy=True)
+    for row, values in enumerate(wanted):
+        values = values.reshape(-1, 8)
+        size = len(values)
+        found = features[np.array([row])][0]
+        np.testing.assert_array_equal(found[:size], values)
+        assert not found[size:].any()
+        if features.counts is not None:
+            assert features.counts[row] == size
+    assert (features.counts is None) == (len({*map(len, wanted)}) == 1)
+
+
+def test_padding_is_masked_in_batches_means_and_deviations(tmp_path):
+    out = tmp_path / "features.npy"
+    source = LAYOUTS["m2"][0](tmp_path)
+    convert_features(source, out, progress=False)
+    with pytest.warns(UserWarning, match="2 to 5 positions.*lazy=True"):
+        assert load_features(out).shape == (3, 5, 8)
+    features = load_features(out, IDS, lazy=True)
+    split = CaptionSplit(IDS, [["a cat"]] * 3, [""] * 3, [""] * 3)
+    vocabulary = build_vocabulary(split, min_count=1)
+    captions = EncodedCaptions.from_split(split, vocabulary, 4)
+    near = {"neighbors": np.array([[1], [2], [0]])}
+    far = {"distractors": 3, "distractor_features": features}
+    own = {"retriever_features": features}
+    lengths = np.array([3, 5, 2])
+    batch = CaptionBatches(captions, features, 3, **near, **far, **own).batch(0)
+    for key in ("image", "neighbor_image", "distractor_image"):
+        there = batch[key].any(-1)
+        np.testing.assert_array_equal(batch[f"{key}_mask"], there)
+    counts = batch["retriever_image_mask"].sum(1)
+    np.testing.assert_array_equal(counts, lengths[batch["row"]])
+    means = np.stack([r.mean(0) for r in REGIONS])
+    pooled = pool_positions(features)
+    np.testing.assert_allclose(pooled[:, 0], means, rtol=1e-3, atol=1e-3)
+    scaled = StandardizedFeatures(features)
+    every = np.concatenate(REGIONS)
+    np.testing.assert_allclose(scaled.mean, every.mean(0), 1e-3, 1e-3)
+    np.testing.assert_allclose(scaled.deviation, every.std(0), 1e-3)
+    pooled = pool_positions(scaled)
+    wanted = (means - every.mean(0)) / every.std(0)
+    np.testing.assert_allclose(pooled[:, 0], wanted, rtol=0.01, atol=0.01)
+    batches = CaptionBatches(captions, scaled, 3)
+    assert batches.batch(0)["image_mask"].sum() == 10
+    assert "image_mask" not in CaptionBatches(captions, pooled, 3).batch(0)
+
+
+def test_images_of_captions_are_found_by_their_names(tmp_path):
+    about = [
+        {
+            "imgid": row,
+            "filename": f"{key}.jpg",
+            "split": split,
+            "sentences": [{"raw": "a cat"}],
+        }
+        for row, (key, split) in enumerate(
+            [("1009434119", "train"), ("boat", "test"), ("x/car", "train")]
+        )
+    ]
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps({"images": about}))
+    keys = ["boat", "1009434119", "car"]
+    source = each(FIXED, keys=keys)(tmp_path)
+    out = tmp_path / "features.npy"
+    arguments = ["--from", str(source), "-o", str(out), "--quiet"]
+    arguments += ["--captions", str(path), "--split", "train"]
+    assert extract.main(arguments) == 0
+    np.testing.assert_array_equal(load_features(out, [2, 0]), FIXED[[2, 1]])
+    assert load_features(out).shape[0] == 2
+    (source / "cocobu" / "car.npy").unlink()
+    with pytest.raises(ValueError, match=r"lacks 1 of 3 \(2\) and has such"):
+        convert_features(source, tmp_path / "b.npy", load_captions(path, "all"))
+
+
+def test_a_conversion_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    source, out = LAYOUTS["bottom-up"][0](tmp_path), tmp_path / "features.npy"
+    write, times = FeatureWriter.write, [0]
+
+    def stop(writer, rows, features):
+        times[0] += 1
+        if times[0] == 2:
+            raise KeyboardInterrupt
+        write(writer, rows, features)
+
+    monkeypatch.setattr(FeatureWriter, "write", stop)
+    arguments = ["--from", str(source), "-o", str(out), "--quiet"]
+    assert extract.main(arguments) == 130
+    assert not out.exists()
+    assert extract.main(arguments) == 0
+    assert times[0] == 4
+    assert load_features(out, IDS, lazy=True).counts.tolist() == [3, 5, 2]
+
+
+def test_damaged_lines_are_named_and_left_out_where_that_is_asked(tmp_path):
+    """Published files have lines that a killed process began."""
+    source, out = LAYOUTS["bottom-up"][0](tmp_path), tmp_path / "features.npy"
+    first, second, third = source.read_bytes().splitlines(keepends=True)
+    damaged = [
+        # Begun, and then written again, whole.
+        first[:-30] + first,
+        second[:-7] + b"\r\n",
+        third[:-40] + b"!" + third[-39:],
+    ]
+    source.write_bytes(b"".join([*damaged, first]))
+    with pytest.raises(
+        ValueError, match="3 are damaged .*a.tsv, line 1: .*11 col"
+    ):
+        convert_features(source, out)
+    assert not out.exists()
+    convert_features(source, out, progress=False, skip_unreadable=True)
+    features = load_features(out, [9], lazy=True)
+    assert sorted(features.skipped) == [25, 300]
+    assert "line 2" in features.skipped[25]
+    assert "line 3" in features.skipped[300]
+    np.testing.assert_array_equal(features[[0]][0, :3], REGIONS[0])
+
+
+def linked(folder):
+    with h5py.File(folder / "in.h5", "w") as file:
+        file["image_id"] = IDS
+        file["features"] = h5py.ExternalLink("secret.h5", "features")
+    return folder / "in.h5"
+
+
+def virtual(folder):
+    layout = h5py.VirtualLayout((3, 4, 8), "<f4")
+    layout[...] = h5py.VirtualSource("secret.h5", "features", (3, 4, 8))
+    with h5py.File(folder / "in.h5", "w") as file:
+        file["image_id"] = IDS
+        file.create_virtual_dataset("features", layout)
+    return folder / "in.h5"
+
+
+def objects(folder):
+    values = np.empty(3, object)
+    values[:] = REGIONS
+    np.save(folder / "in.npy", values, allow_pickle=True)
+    return folder / "in.npy"
+
+
+def torch_file(folder):
+    with zipfile.ZipFile(folder / "in.pt", "w") as archive:
+        archive.writestr("in/data.pkl", b"\x80\x02.")
+    return folder / "in.pt"
+
+
+def torch_folder(folder):
+    (folder / "in").mkdir()
+    (folder / "in" / "9.pth").write_bytes(b"\x80\x02.")
+    return folder / "in"
+
+
+def database(folder):
+    (folder / "in").mkdir()
+    magic = b"\0" * 16 + b"\xde\xc0\xef\xbe"
+    (folder / "in" / "data.mdb").write_bytes(magic)
+    return folder / "in"
+
+
+def pickled_ids(name):
+    def write(folder):
+        with open(folder / name, "wb") as file:
+            np.save(file, np.array([9, "b", None]), allow_pickle=True)
+        return matrix(folder), {"ids": folder / name}
+
+    return write
+
+
+def archived(folder):
+    source = tsv(bottom_up)(folder)
+    name = shutil.make_archive(folder / "in", "zip", source.parent)
+    return pathlib.Path(name)
+
+
+def packed(path):
+    source = path.with_name("a.tsv.gz")
+    source.write_bytes(gzip.compress(path.read_bytes()))
+    return source
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-40])
+    return path
+
+
+def damaged_chunk(folder):
+    with h5py.File(folder / "in.h5", "w") as file:
+        file["image_id"] = IDS
+        chunks = {"chunks": (1, 4, 8), "fletcher32": True}
+        values = file.create_dataset("features", data=FIXED, **chunks)
+        place = values.id.get_chunk_info(2).byte_offset
+    with open(folder / "in.h5", "r+b") as file:
+        file.seek(place)
+        file.write(b"other")
+    return folder / "in.h5"
+
+
+WRONG = {
+    "labels": (
+        hdf5({"labels": [1, 2], "words": FIXED[0, :2].astype("int32")}),
+        r"layout that is known.*in.h5.*`labels` \(2,\) int64, `words` \(2, 8\)"
+        " int32. Readable are",
+    ),
+    "text": (
+        lambda folder: pathlib.Path(shutil.copy(__file__, folder / "a.tsv")),
+        "layout that is known",
+    ),
+    "archive": (archived, "in.zip.*with no array.*Unpack archives first"),
+    "compressed": (
+        lambda folder: packed(tsv(bottom_up)(folder)),
+        "a.tsv.gz.*bytes that begin with .*Unpack archives first",
+    ),
+    "empty folder": (lambda folder: folder, "with no file in it. Readable"),
+    "objects": (objects, "in.npy.*Python objects"),
+    "objects in npz": (
+        npz({"ids": IDS, "features": np.array([{}] * 3)}),
+        r"`ids` \(3,\) int64. Readable are",
+    ),
+    "torch": (torch_file, "Pickles .*runs what is in them.*numpy.save"),
+    "torch, folder": (torch_folder, "9.pth.*Pickles .*numpy.save"),
+    "lmdb": (database, "LMDB.*numpy.save.*convert the folder"),
+    "link": (linked, "in.h5.*ExternalLink"),
+    "virtual": (virtual, "in.h5.*takes its values of others"),
+    "no ids": (hdf5({"features": FIXED}), r"`--ids` must .*3 rows of `feat"),
+    "matrix without ids": (
+        matrix,
+        "`--ids` must name one list of the ids of the 3",
+    ),
+    "fewer ids": (
+        with_ids(matrix, IDS[:2]),
+        "ids of the 3 rows of `in`. Received: 2 for",
+    ),
+    "pickled ids": (pickled_ids("ids.pkl"), "ids.pkl.*is not UTF-8"),
+    "two lists": (
+        with_ids(matrix, {"train": IDS, "val": IDS}),
+        "one list of .*Received: train 3, val 3 for",
+    ),
+    "object ids": (pickled_ids("ids.npy"), "ids.npy.*allow_pickle=False"),
+    "null ids": (
+        with_ids(matrix, [9, None, 3]),
+        "Received: None, ",
+    ),
+    "repeated": (
+        hdf5({"image_id": [9, 25, 9], "features": FIXED}),
+        "each image once.*1 are there again .9: .*row 0 and .*row 2",
+    ),
+    "two names": (
+        hdf5({f"{k}_features": r for k, r in zip(["09", "9"], REGIONS)}),
+        "each image once.*9: .*`09_features` and .*`9_features`",
+    ),
+    "widths": (
+        each([FIXED[0], FIXED[1], FIXED[2, :, :6]], ".npz"),
+        "one width.*8 of 2 images and others of 1 .300: 6",
+    ),
+    "axes": (each([FIXED[0], FIXED[1, 0], FIXED[2]]), r"\(8,\), \(4, 8\)"),
+    "none": (each([*FIXED[:2], FIXED[2, :0]]), "with none of 300"),
+    "two kinds of files": (
+        lambda folder: several_parts(folder)[0],
+        "--array.*9_box.npy.*Name one of 'att', 'box', 'fc'",
+    ),
+    "two arrays": (
+        hdf5({"image_id": IDS, "lower": FIXED, "upper": FIXED}),
+        "--array.*`lower`.*Name one of 'lower', 'upper'",
+    ),
+    "characters": (
+        tsv(lambda i: (*bottom_up(i)[:5], "!" + text(REGIONS[i])[1:])),
+        "a.tsv, line 1: Only base64 data",
+    ),
+    "cut archive": (
+        lambda folder: cut(each(REGIONS, ".npz")(folder) / "cocobu" / "9.npz"),
+        "9.npz",
+    ),
+    "cut matrix": (lambda folder: cut(matrix(folder)), "in.npy.*mmap length"),
+    "damaged chunk": (damaged_chunk, "`features`, row 2: "),
+    "lengths": (
+        tsv(lambda i: (*bottom_up(i)[:3], 7, *bottom_up(i)[4:])),
+        "3 are damaged .*a.tsv, line 1: cannot reshape .*7",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_converted_is_told_with_the_cure(case, tmp_path):
+    write, message = WRONG[case]
+    made = write(tmp_path)
+    source, options = made if isinstance(made, tuple) else (made, {})
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+    with pytest.raises(ValueError, match=message) as found:
+        convert_features(source, tmp_path / "features.npy", **options)
+    assert not re.search("delete|remove", str(found.value), re.IGNORECASE)
+    assert str(source) in str(found.value) or options
+    assert before == {p: p.stat().st_mtime_ns for p in before}
+
+
+@pytest.mark.parametrize("layout", ["visdial starter", "m2", "fc", "npy, npy"])
+def test_what_is_not_converted_is_told_the_command_and_kept(layout, tmp_path):
+    made = LAYOUTS[layout][0](tmp_path)
+    source, options = made if isinstance(made, tuple) else (made, {})
+    command = f"python -m tfcap.extract --from {source} "
+    with pytest.raises(ValueError, match=f"converted by `{command}"):
+        load_features(source)
+    if source.is_file():
+        data = source.read_bytes()
+        with pytest.raises(ValueError, match=f"must end in .npy|{command}"):
+            convert_features(source, source, **options)
+        assert source.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ([], "`IMAGES` must be given.*--from FEATURES"),
+        (["a"], "`--backbone` must be given"),
+        (["a", "--from", "b"], "`images` must be left out with --from"),
+        (["a", "--backbone", "b", "--ids", "c"], "`ids` must be left out wi"),
+        (["--from", "a", "--size", "9"], "`size` must be left out with --fro"),
+        (["--from", "a", "--split", "b"], "`--split` must come with --capt"),
+    ],
+)
+def test_options_of_the_other_use_are_refused(
+    arguments, message, tmp_path, capsys
+):
+    arguments = [*arguments, "-o", str(tmp_path / "features.npy")]
+    assert extract.main(arguments) == 2
+    assert re.search(message, capsys.readouterr().err)

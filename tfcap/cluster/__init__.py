@@ -1,1 +1,0 @@
-"""Starting workers: addresses, a network of their own, who has come."""

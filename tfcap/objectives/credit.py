@@ -1,0 +1,428 @@
+"""Credit of every word, and baselines of words."""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfcap._ops import masked_mean
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import checked_number
+from tfcap.decoding import Rollout
+from tfcap.objectives.estimator import Baseline
+from tfcap.objectives.estimator import Credit
+from tfcap.objectives.estimator import RunningMeanBaseline
+from tfcap.objectives.estimator import as_part
+from tfcap.objectives.estimator import check_of_sequences
+from tfcap.rewards.reward import ABSTAINED
+
+
+class MonteCarlo(Credit):
+    """The mean reward of sentences that begin with a word's prefix.
+
+    ```
+    credit[t] = mean over K of reward(words[: t + 1], continuation k)
+    credit[last] = reward(words)
+    ```
+
+    with continuations that the estimator's decoder draws. A word that spoils
+    the sentence is told so at once, rather than all words of it, and the
+    expected gradient is that of the plain reward, whatever `K` is. Continuing
+    costs about `K * T / 2` times as much as saying the sequences did, without
+    the gradient.
+
+    Of long sentences some prefixes are enough. Then a word has the value of
+    the next beginning that is continued, with which it stands, and words after
+    the last have the reward of the whole:
+
+    ```
+    credit[t] = mean over K of reward(words[: u + 1], continuation k)
+        for the first u >= t that is continued
+    ```
+
+    The expected gradient is still the same: a word may be given credit by
+    what any continuation of it is worth, whether its next words were said or
+    are drawn anew. What is not continued is not computed.
+
+    The reward scores all continuations of the batch at once, as samples of
+    their row, and reads their tokens alone. It must not compare them with each
+    other, as `tfcap.rewards.PairwiseDiversity` does, nor read log
+    probabilities, as `tfcap.rewards.Surprisal` does: such a reward is for
+    another `ScoreFunction` of the same decoder.
+
+    Args:
+        num_continuations: Integer `K`. Defaults to `3`.
+        rollout_every: Integer `n`: prefixes of `n`, `2 * n`, `3 * n` and so
+            on words are continued. Defaults to `1`, all of them.
+
+    Call arguments:
+        rewards: Float tensor of shape `(B, S)`, those of the whole sequences.
+        episode: `tfcap.objectives.Episode`.
+        reward: `tfcap.rewards.Reward`.
+        decoder: `tfcap.decoding.Sample` of discrete words, or another decoder
+            with its method `continuations()`.
+
+    Returns:
+        Float tensor of shape `(B, S, T)`, without gradient. After the end of a
+        sequence it is the reward of the whole.
+
+    Example:
+
+    >>> objective = tfcap.objectives.ScoreFunction(
+    ...     tfcap.rewards.BLEU(4),
+    ...     tfcap.decoding.Sample(),
+    ...     baseline=tfcap.objectives.PrefixBaseline(),
+    ...     credit=tfcap.objectives.MonteCarlo(num_continuations=3),
+    ... )
+
+    Reference:
+
+    - Yu et al., SeqGAN, AAAI 2017, section 2.3
+    - Liu et al., Improved Image Captioning via Policy Gradient Optimization
+      of SPIDEr, ICCV 2017, section 3
+    - Dai et al., Towards Diverse and Natural Image Descriptions via a
+      Conditional GAN, ICCV 2017, section 3.3, "early feedback"
+    """
+
+    def __init__(self, num_continuations=3, rollout_every=1):
+        self.num_continuations = checked_integer(
+            num_continuations, "num_continuations"
+        )
+        self.rollout_every = checked_integer(rollout_every, "rollout_every")
+
+    def prefixes(self, length):
+        """Indices of the last words of the prefixes that are continued.
+
+        Args:
+            length: Integer `T`.
+
+        Returns:
+            Tuple of integers.
+        """
+        return tuple(
+            range(self.rollout_every - 1, length - 1, self.rollout_every)
+        )
+
+    def check(self, reward, decoder):
+        if not hasattr(decoder, "continuations"):
+            raise TypeError(
+                "`decoder` must continue any prefix for MonteCarlo. "
+                f"Received: decoder={type(decoder).__name__}. Use Sample."
+            )
+        decoder.logits_processors.check_no_prefix()
+        if reward.compares_samples or reward.reads_log_probs:
+            raise ValueError(
+                "`reward` must not compare samples or read log probabilities "
+                "for MonteCarlo, which scores continuations beside each other "
+                f"by their tokens. Received: reward={reward.name!r}. Give what "
+                "does a ScoreFunction of its own, without `credit`."
+            )
+
+    def __call__(self, rewards, episode, reward, decoder):
+        check_of_sequences(rewards, "MonteCarlo")
+        rollout = episode.rollout(decoder)
+        length = rollout.mask.shape[-1]
+        prefixes = self.prefixes(length)
+        known = rewards[..., None]
+        if prefixes:
+            values = self._values(rollout, prefixes, episode, reward, decoder)
+            after = [last + 1 for last in prefixes]
+            goes_on = ops.take(rollout.mask, after, axis=-1) > 0
+            values = ops.where(goes_on, values, known)
+            if reward.abstains:
+                values = _filled(values, rewards)
+            known = ops.concatenate([values, known], axis=-1)
+        # Of every word, the first prefix that it is in, or the whole.
+        own = np.searchsorted(prefixes, np.arange(length))
+        return ops.stop_gradient(ops.take(known, own, axis=-1))
+
+    def _values(self, rollout, prefixes, episode, reward, decoder):
+        """Values `(B, S, N)` of prefixes that are not the whole."""
+        said = decoder.continuations(
+            episode.speaker,
+            keras.tree.map_structure(ops.stop_gradient, episode.state),
+            rollout,
+            self.num_continuations,
+            training=episode.training,
+            prefixes=prefixes,
+        )
+        _, *table, count, length = said.tokens.shape
+        shape = (-1, table[0] * table[1] * count, length)
+        values = reward(
+            Rollout(
+                ops.reshape(said.tokens, shape), ops.reshape(said.mask, shape)
+            ),
+            episode,
+        )
+        values = ops.reshape(values, (-1, *table, count))
+        if not reward.abstains:
+            return ops.mean(values, axis=-1)
+        judged = values != ABSTAINED
+        mean = masked_mean(ops.where(judged, values, 0), judged, axis=-1)
+        return ops.where(ops.any(judged, axis=-1), mean, ABSTAINED)
+
+
+def _filled(values, rewards):
+    """Gives a prefix that none judged the value of the next one, or whole."""
+    filled = [rewards]
+    for value in reversed(ops.unstack(values, axis=-1)):
+        filled.append(ops.where(value != ABSTAINED, value, filled[-1]))
+    return ops.stack(filled[:0:-1], axis=-1)
+
+
+class PrefixBaseline(Baseline):
+    """The value of the prefix before a word, as its baseline.
+
+    ```
+    baseline[t] = credit[t - 1]
+    ```
+
+    of a credit that is an estimate of its own for every prefix, such as
+    `MonteCarlo`: the value of a prefix does not depend on the word that came
+    next, so the baseline leaves the expected gradient as it is, and costs
+    nothing to compute.
+
+    Where `MonteCarlo` does not continue every prefix, `credit[t - 1]` may be
+    the value of a longer prefix, which does depend on word `t`: the baseline
+    is then the value of the last prefix before the word that was continued.
+
+    Args:
+        first: The baseline of the first word, which has nothing before it, a
+            `Baseline` such as `DecoderBaseline` or a function of `(rewards,
+            episode)`: values of shape `(B, S)`, `(B, 1)` or `(B, S, 1)`.
+            Defaults to `None`, 0.
+
+    Example:
+
+    >>> credit = np.array([[[1.0, 2.0, 6.0]]])
+    >>> print(tfcap.objectives.PrefixBaseline()(credit, None).numpy())
+    [[[0. 1. 2.]]]
+    """
+
+    def __init__(self, first=None):
+        self.first = as_part(first, Baseline, "first")
+        if first is not None:
+            self.layers = self.first.layers
+            self.decoders = self.first.decoders
+
+    def __call__(self, rewards, episode):
+        if len(rewards.shape) != 3:
+            raise ValueError(
+                "PrefixBaseline needs a reward for every word. Received: "
+                f"rewards of shape {tuple(rewards.shape)}. Give the estimator "
+                "a `credit`, such as MonteCarlo."
+            )
+        first = ops.zeros_like(rewards[..., :1])
+        if self.first is not None:
+            values = self.first.expected(rewards, episode)
+            first = first + (
+                values[..., None] if len(values.shape) == 2 else values
+            )
+        length = rewards.shape[-1]
+        credit = getattr(episode, "credit", None)
+        ends = range(length - 1)
+        if credit is not None:
+            ends = credit.prefixes(length)
+        known = ops.concatenate(
+            [first, ops.take(rewards, np.array(ends, int), axis=-1)], axis=-1
+        )
+        # Of every word, the last prefix that it is not in.
+        return ops.take(known, np.searchsorted(ends, range(length)), axis=-1)
+
+
+class GAE(Credit):
+    """Credit of every word by a critic's values of the words after it.
+
+    ```
+    delta[t] = reward[t] + gamma * value[t + 1] - value[t]
+    advantage[t] = sum_l (gamma * lambda_) ** l * delta[t + l]
+    credit[t] = advantage[t] + value[t]
+    ```
+
+    of the values of a baseline before each word, bootstrapped: what comes
+    after a word is worth what the critic expects. The reward is of the whole
+    caption and comes with its last word, after which nothing has a value, also
+    where `max_length` cuts it. The estimator has the same baseline, which
+    leaves the advantage, and, where it learns, learns the credit, the
+    lambda-return. With `lambda_=1` and `gamma=1` the credit is the reward;
+    with less, noise is traded for the errors of the critic.
+
+    Args:
+        baseline: `Baseline` of a value for each word, such as
+            `LearnedBaseline`, which is asked twice a step and must not count
+            it.
+        lambda_: Float in `[0, 1]`. Defaults to `0.95`.
+        gamma: Float in `[0, 1]`, discount of a word. Defaults to `1.0`.
+
+    Example:
+
+    >>> decoder = tfcap.decoding.Sample(num_samples=2, keep_states=True)
+    >>> critic = tfcap.objectives.LearnedBaseline(64)
+    >>> objective = tfcap.objectives.ScoreFunction(
+    ...     tfcap.rewards.BLEU(4),
+    ...     decoder,
+    ...     credit=tfcap.objectives.GAE(critic, lambda_=0.95),
+    ... )
+
+    Reference:
+
+    - Schulman et al., High-Dimensional Continuous Control Using Generalized
+      Advantage Estimation, ICLR 2016, equation 16
+    """
+
+    def __init__(
+        self, baseline: Baseline, lambda_: float = 0.95, gamma: float = 1.0
+    ):
+        if not isinstance(baseline, Baseline) or isinstance(
+            baseline, RunningMeanBaseline
+        ):
+            raise TypeError(
+                "`baseline` of GAE must value words, and be asked twice a "
+                f"step without moving. Received: baseline={baseline!r}. Use "
+                "LearnedBaseline."
+            )
+        self.baseline = baseline
+        self.lambda_, self.gamma = (
+            checked_number(value, name, "in [0, 1]", lambda x: 0 <= x <= 1)
+            for name, value in (("lambda_", lambda_), ("gamma", gamma))
+        )
+
+    def __call__(self, rewards, episode, reward, decoder):
+        check_of_sequences(rewards, "GAE")
+        mask = episode.rollout(decoder).mask
+        values = self.baseline.expected(rewards, episode)
+        if len(values.shape) == 2:
+            values = values[..., None]
+        values = ops.stop_gradient(values) * mask
+        after = ops.pad(values[..., 1:], [(0, 0), (0, 0), (0, 1)])
+        last = mask - ops.pad(mask[..., 1:], [(0, 0), (0, 0), (0, 1)])
+        delta = rewards[..., None] * last + self.gamma * after - values
+        length = mask.shape[-1]
+        # decay[u, t] = (gamma * lambda) ** (u - t), 0 where u < t.
+        steps = np.arange(length)[:, None] - np.arange(length)
+        decay = (self.gamma * self.lambda_) ** np.maximum(steps, 0)
+        decay = np.where(steps >= 0, decay, 0.0).astype("float32")
+        credit = ops.matmul(delta, decay) + values
+        # Past the end it is the reward, which a deviation of rows reads.
+        credit = ops.where(mask > 0, credit, rewards[..., None])
+        return ops.stop_gradient(credit)
+
+
+class LearnedBaseline(Baseline):
+    """A network that expects the reward of a state, word by word.
+
+    ```
+    baseline[t] = network(stop_gradient(state[t]))
+    loss = mean_t (reward[t] - baseline[t]) ** 2
+    ```
+
+    with the state in which word `t` is drawn, which does not know it, so that
+    the expected gradient is what it was. The estimator's decoder must keep
+    them, `tfcap.decoding.Sample(keep_states=True)`. `ScoreFunction` adds the
+    loss to its own. The speaker does not feel it.
+
+    As a second learner it has an optimizer of its own, and may be fitted alone
+    at first, while the speaker speaks and does not learn:
+
+    ```
+    adam = Adam(1e-3)
+    fitted = Learner(baseline.network, objective)
+    alone = JointTraining(speaker, {"baseline": fitted})
+    alone.compile(adam)
+    alone.fit(batches)
+    learner = Learner(speaker, objective)
+    both = JointTraining(speaker, {"speaker": learner, "baseline": fitted})
+    both.compile({"speaker": Adam(1e-5), "baseline": adam})
+    both.fit(batches)
+    ```
+
+    Learners that share one `objective` share its loss.
+
+    Args:
+        state_units: Integer, size of what `tfcap.decoding.state_vector()`
+            makes of the speaker's state.
+        units: Tuple of integers, sizes of hidden layers. Defaults to `()`, a
+            linear regression.
+        weight: Float, of the loss. Defaults to `1.0`.
+
+    Example:
+
+    >>> decoder = tfcap.decoding.Sample(num_samples=2, keep_states=True)
+    >>> objective = tfcap.objectives.ScoreFunction(
+    ...     tfcap.rewards.BLEU(4),
+    ...     decoder,
+    ...     baseline=tfcap.objectives.LearnedBaseline(64, (32,)),
+    ... )
+    >>> len(objective.layers())
+    2
+
+    Reference:
+
+    - Liu et al., Improved Image Captioning via Policy Gradient Optimization
+      of SPIDEr, ICCV 2017, section 3. The paper sums over the words of a
+      sequence: there, long ones weigh more, and the loss is larger.
+    - Ranzato et al., Sequence Level Training with Recurrent Neural Networks,
+      ICLR 2016, section 3.2.1 (a linear regression)
+    """
+
+    def __init__(self, state_units, units=(), weight=1.0):
+        self.weight = weight
+        self.network = critic_network(state_units, units, 1, "learned_baseline")
+        self.layers = (self.network,)
+
+    def __call__(self, rewards, episode):
+        return values_of_states(self.network, episode.scored)[..., 0]
+
+    def losses(self, rewards, values, mask):
+        """Squared errors, to be added to the loss of every sequence.
+
+        Args:
+            rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
+            values: Float tensor of shape `(B, S, T)`, of `__call__()`.
+            mask: Float tensor of shape `(B, S, T)`.
+
+        Returns:
+            Float tensor of shape `(B, S)`, means over words.
+        """
+        if len(rewards.shape) == 2:
+            rewards = rewards[..., None]
+        rewards = ops.stop_gradient(ops.cast(rewards, "float32"))
+        errors = ops.square(rewards - values)
+        return self.weight * masked_mean(errors, mask, axis=-1)
+
+
+def critic_network(
+    state_units: int, units: tuple, outputs: int, name: str
+) -> keras.Sequential:
+    """A network that values states: ReLU layers, and a linear one."""
+    state_units = checked_integer(state_units, "state_units")
+    units = [checked_integer(n, "units") for n in units]
+    hidden = [keras.layers.Dense(n, activation="relu") for n in units]
+    return keras.Sequential(
+        [keras.Input((state_units,)), *hidden, keras.layers.Dense(outputs)],
+        name=name,
+    )
+
+
+def values_of_states(network: keras.Sequential, rollout: Rollout) -> Any:
+    """Values by such a network of a rollout's states: `(B, S, T, N)`.
+
+    Raises:
+        ValueError: If there are none, or they are of another size.
+    """
+    states, expected = rollout.states, network.input_shape[-1]
+    if states is None:
+        raise ValueError(
+            "`decoder` must keep the states that a critic reads. Received: a "
+            "rollout without them. Give `Sample(keep_states=True)`."
+        )
+    if states.shape[-1] not in (None, expected):
+        raise ValueError(
+            "`state_units` must be the size of the speaker's states. "
+            f"Received: state_units={expected} for states of shape "
+            f"{tuple(states.shape)}."
+        )
+    rows = ops.reshape(ops.stop_gradient(states), (-1, expected))
+    values = ops.cast(network(rows), "float32")
+    return ops.reshape(values, (*ops.shape(states)[:-1], values.shape[-1]))
