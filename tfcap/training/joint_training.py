@@ -22,6 +22,7 @@ from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers
 from tfcap.training.refusals import refusal_to_save
+from tfcap.training.resume import run_fit
 from tfcap.training.update import Computed
 from tfcap.training.update import JointOptimizer
 from tfcap.training.update import apply_if_finite
@@ -295,7 +296,7 @@ class JointTraining(keras.Model):
             ValueError: If rows or classes are weighted.
         """
         _refuse_weights(sample_weight=sample_weight, class_weight=class_weight)
-        return super().fit(x, *args, **kwargs)
+        return run_fit(super().fit, x, *args, **kwargs)
 
     def save(self, *_, **__):
         """Refuses: rewards and schedules are functions, which are not saved.
