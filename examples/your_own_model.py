@@ -86,8 +86,8 @@ def main(arguments=None):
         how |= {"writer": points, "batch_size": 100}
         evaluator = tfcap.training.Evaluator(speaker, test, listener, **how)
         resume = tfcap.training.Resume(f"{out}/{name}/checkpoints")
-        callbacks = [resume] if loss else [evaluator, resume]
-        model.fit(train, batch_size=50, epochs=epochs, callbacks=callbacks)
+        how = {"batch_size": 50, "callbacks": [] if loss else [evaluator]}
+        resume.fit(model, train, epochs=epochs, **how)
         return evaluator().result()
 
     for name, network in {"listener": listener, "fixed": fixed}.items():

@@ -191,11 +191,9 @@ def _sweep(paper, options, most):
 
 def _work(sweep, earlier, most):
     """Does what is missing of a sweep, by as many processes as it takes."""
-    from tfcap.training import several_workers
-
     known = len(sweep.failures()) if earlier is None else earlier
     # Workers know each other by their processes.
-    most = None if several_workers() else most
+    most = None if os.environ.get("TF_CONFIG") else most
     status = sweep.work(most=most, earlier=known)
     if status is None:
         renew_process(

@@ -16,7 +16,6 @@ from tfcap._io import sealed
 from tfcap._io import sync_folder
 from tfcap._io import whole_file
 from tfcap.training import Resume
-from tfcap.training import check_shared
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import load_network
@@ -122,13 +121,11 @@ class Study:
             callbacks += [
                 keras.callbacks.TensorBoard(folder, write_graph=False)
             ]
-        model.fit(
+        Resume(self.path(name, "checkpoints")).fit(
+            model,
             batches.dataset(epochs),
             epochs=epochs,
-            steps_per_epoch=batches.steps_per_epoch,
-            # The data set is in its order already.
-            shuffle=False,
-            callbacks=[*callbacks, Resume(self.path(name, "checkpoints"))],
+            callbacks=callbacks,
             verbose=self.verbose,
         )
         for role, network in networks.items():
@@ -142,7 +139,6 @@ class Study:
 
     def load(self, name):
         """The networks that were kept under a name, by role; {} if none."""
-        check_shared(self.directory)
         path = self.path(name, "networks.json")
         hint = f"Move {self.path(name)} elsewhere to train it anew."
         roles = read_sealed(path, hint) if self.has(path) else ()

@@ -24,7 +24,6 @@ from tfcap._io import sealed
 from tfcap._io import whole_file
 from tfcap.training import from_chief
 from tfcap.training import is_chief
-from tfcap.training import several_workers
 
 
 class Sweep:
@@ -230,7 +229,7 @@ class Sweep:
                 },
             )
             self._say(f"{number} failed: {text}")
-            if several_workers():
+            if os.environ.get("TF_CONFIG"):
                 # The others are in the midst of it, and cannot go on.
                 raise
             return

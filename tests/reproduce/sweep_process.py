@@ -48,7 +48,7 @@ def sweep_class(root):
     package.__path__ = [os.path.join(root, "tfcap", "training")]
     sys.modules["tfcap.training"] = package
     workers = importlib.import_module("tfcap.training.workers")
-    for name in ("from_chief", "is_chief", "several_workers"):
+    for name in ("from_chief", "is_chief"):
         setattr(package, name, getattr(workers, name))
     return importlib.import_module("reproduce.sweep").Sweep
 

@@ -13,23 +13,18 @@ import sys
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tests.training.resumed import fit
+from tfcap.data import DatasetBatches
 from tfcap.training import open_strategy
 
 EPOCHS, STEPS = 3, 4
 
 
-class Batches:
-    steps_per_epoch, batch_size = STEPS, 4
-
-    def dataset(self, epochs, start_step=0):
-        rng = np.random.default_rng(0)
-        x = rng.normal(size=(epochs * STEPS, 4, 3)).astype("float32")
-        y = rng.integers(0, 2, (epochs * STEPS, 4, 1))
-        rows = tf.data.Dataset.from_tensor_slices((x, y))
-        return rows.skip(start_step)
+def batch(step):
+    rng = np.random.default_rng(step)
+    x = rng.normal(size=(4, 3)).astype("float32")
+    return x, rng.integers(0, 2, (4, 1))
 
 
 class Stop(keras.callbacks.Callback):
@@ -59,7 +54,7 @@ def train(folder, *callbacks, seed=1):
     )
     model.compile("adam", "binary_crossentropy", metrics=["mae"])
     history = fit(
-        *(model, Batches(), EPOCHS, folder),
+        *(model, DatasetBatches(batch, STEPS), EPOCHS, folder),
         callbacks=callbacks,
         verbose=0,
     ).history

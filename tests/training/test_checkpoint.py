@@ -230,10 +230,10 @@ def test_nothing_in_the_file_is_pickled(tmp_path):
     checkpoint = RunCheckpoint(tmp_path)
     checkpoint.save(Dense(), 1)
     with np.load(checkpoint.path, allow_pickle=False) as file:
-        meta = json.loads(str(file["meta"]))
+        about = json.loads(str(file["about"]))
         assert all(file[key].dtype != object for key in file.files)
-    assert meta["epoch"] == 1
-    assert any("dense" in name for *_, name, _ in meta["variables"])
+    assert about["epoch"] == 1
+    assert ["dense/kernel", [3, 2], "float32"] in about["variables"]
 
 
 def test_nothing_is_left_to_do_after_the_last_epoch(tmp_path):
@@ -285,3 +285,65 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path, monkeypatch):
     assert caught.value.errno == errno.ENOSPC
     assert os.listdir(tmp_path) == ["checkpoint.npz"]
     assert checkpoint.epoch == 1
+
+
+def adapted(seed=0, pretrained=True):
+    """A frozen network under a layer that learns, with an adapter in it."""
+    keras.utils.set_random_seed(seed)
+    base = keras.Sequential(
+        [
+            keras.Input((64,)),
+            keras.layers.Dense(256),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dropout(0.1),
+            keras.layers.Dense(64),
+        ]
+    )
+    base.trainable = False
+    base.layers[-1].trainable = True
+    base.layers[-1].enable_lora(2)
+    base.layers[-1].bias.trainable = False
+    base.pretrained = pretrained
+    model = keras.Sequential([base, keras.layers.Dense(1)])
+    model.compile("adam", "mse", run_eagerly=True)
+    x = np.ones((2, 64), "float32")
+    model.train_on_batch(x, x[:, :1])
+    return model
+
+
+def values(model):
+    return [np.array(v) for v in (*model.variables, *model.optimizer.variables)]
+
+
+def test_a_checkpoint_holds_what_trains(tmp_path):
+    model = adapted()
+    RunCheckpoint(tmp_path).save(model, 1)
+    frozen = 4 * (64 * 256 + 256 + 2 * 256 + 256 * 64 + 64)
+    size = os.path.getsize(tmp_path / "checkpoint.npz")
+    assert size < 0.4 * frozen
+    RunCheckpoint(tmp_path / "all").save(adapted(pretrained=False), 1)
+    every = os.path.getsize(tmp_path / "all" / "checkpoint.npz")
+    assert every > size + frozen
+    # The program has made the base again, and other adapters.
+    again = adapted()
+    for weight in again.trainable_variables:
+        weight.assign(weight + 1.0)
+    assert RunCheckpoint(tmp_path).restore(again) == 1
+    for a, b in zip(values(model), values(again), strict=True):
+        np.testing.assert_array_equal(a, b)
+    other = adapted(seed=1)
+    with pytest.raises(ValueError, match="kernel is frozen and had other val"):
+        RunCheckpoint(tmp_path).restore(other)
+
+
+def test_frozen_weights_that_something_has_changed_are_saved(tmp_path):
+    model = adapted()
+    checkpoint = RunCheckpoint(tmp_path)
+    checkpoint.restore(model)
+    kernel = model.layers[0].layers[0].kernel
+    kernel.assign(kernel + 1.0)
+    checkpoint.save(model, 1)
+    again = adapted()
+    RunCheckpoint(tmp_path).restore(again)
+    for a, b in zip(values(model), values(again), strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -4,13 +4,12 @@ import tensorflow as tf
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
-from tfcap.training.workers import check_shared
 from tfcap.training.workers import several_workers
 
 # What several workers do is in `two_workers.py`.
 
 
-def test_a_process_by_itself_is_the_chief_and_decides(tmp_path, monkeypatch):
+def test_a_process_by_itself_is_the_chief_and_decides(monkeypatch):
     monkeypatch.delenv("TF_CONFIG", raising=False)
     strategy = open_strategy()
     assert strategy is tf.distribute.get_strategy()
@@ -18,8 +17,6 @@ def test_a_process_by_itself_is_the_chief_and_decides(tmp_path, monkeypatch):
         assert is_chief() and not several_workers()
         said = {"names": ("a",), "rows": np.ones(2)}
         assert from_chief(said) is said
-        check_shared(tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_model_knows_its_workers():

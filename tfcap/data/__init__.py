@@ -8,6 +8,7 @@ from tfcap.data.coco_captions import load_captions
 from tfcap.data.data_digest import data_digest
 from tfcap.data.data_digest import feature_digest
 from tfcap.data.dataset_batches import DatasetBatches
+from tfcap.data.dataset_batches import Epochs
 from tfcap.data.dialog_batches import DialogBatches
 from tfcap.data.encoded_captions import EncodedCaptions
 from tfcap.data.encoded_captions import build_vocabulary

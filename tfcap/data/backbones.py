@@ -106,9 +106,8 @@ def _unroll_tokens(tokens, backbone):
     raise ValueError(
         "`layer` must give a square grid of tokens. Received: "
         f"layer={backbone.layer!r} of {backbone.name} with {count} tokens, "
-        f"register_tokens={registers}. Where register tokens stand before the "
-        "grid, as in DINOv2 with registers and in DINOv3, pass their number, "
-        "`register_tokens=4`; for other sizes of the image, a square one."
+        f"register_tokens={registers}. Pass the number of those before the "
+        "grid, 4 of DINOv2 with registers and DINOv3, and square images."
     )
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import image_entries
 from tfcap.data.step_pipeline import check_batch_size
+from tfcap.data.step_pipeline import indexed_dataset
 from tfcap.data.step_pipeline import row_pipeline
-from tfcap.data.step_pipeline import step_pipeline
 
 _EPOCHS = ("images", "captions")
 
@@ -134,8 +134,7 @@ class CaptionBatches:
             such; and with these, `retriever_image` `(B, P, D)`. Where images
             have fewer positions than others, `image_mask` `(B, P)` and others.
         """
-        steps = epochs * self.steps_per_epoch
-        return step_pipeline(self.batch, range(start_step, steps))
+        return indexed_dataset(self, epochs, start_step)
 
     def evaluation(self, batch_size: int | None = None):
         """All images once, in their order, the last batch perhaps smaller.

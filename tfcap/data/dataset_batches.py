@@ -1,24 +1,30 @@
-"""Batches of a data set of one's own, functions of the epoch."""
+"""Batches of a data set of one's own, functions of the step or the epoch."""
+
+import functools
+import itertools
 
 import numpy as np
 
+from tfcap.data.step_pipeline import batch_spec
+from tfcap.data.step_pipeline import check_batch_size
+from tfcap.data.step_pipeline import indexed_dataset
+from tfcap.data.step_pipeline import resumable
+from tfcap.data.step_pipeline import shared_by_rows
+
 #: Batches of an epoch that are looked at for being the same again.
 _COMPARED = 4
-_SEED = 1
 
 
 class DatasetBatches:
-    """Feeds a data set of one's own to a model, resumable at any step.
+    """Feeds batches that are a function of the global step.
 
-    What `tf.data` shuffles depends on how often it was read before, which no
-    program that is started again can know. Here a function makes each epoch
-    of its number, so that a run with `tfcap.training.Resume` goes on with the
-    batches that an uninterrupted one would have seen, and reads none of the
-    epochs before:
+    A run with `tfcap.training.Resume` begins anywhere in them, and reads
+    nothing of what it has seen:
 
     ```
+    batches = tfcap.data.DatasetBatches.from_arrays(arrays, batch_size=50)
     model.fit(
-        batches.dataset(10),
+        batches.dataset(epochs=10),
         epochs=10,
         steps_per_epoch=batches.steps_per_epoch,
         callbacks=[tfcap.training.Resume("runs/mine")],
@@ -26,52 +32,77 @@ class DatasetBatches:
     ```
 
     Args:
-        make: Function from the number of an epoch, an int64 scalar tensor, to
-            a `tf.data.Dataset` of its batches. It must make the same batches
-            of a number whenever it is called: `shuffle(..., seed=epoch)`, or
-            the functions of `tf.random.stateless_*`.
-        steps_per_epoch: Integer, batches of an epoch, of which there may be
-            more. Defaults to `None`, as many as the data set says there are.
-
-    Raises:
-        ValueError: If the length is not known, if an epoch has fewer batches,
-            or if the same epoch, made again, has others.
+        batch: Function from a global step, an integer, to a nest of NumPy
+            arrays whose first axis is the batch. It draws from
+            `np.random.default_rng([seed, step])` or the like.
+        steps_per_epoch: Integer.
+        fixed: Boolean, whether all batches have the same size. Defaults to
+            `True`.
 
     Example:
 
-    >>> import tensorflow as tf
-    >>> rows = tf.data.Dataset.range(6)
-    >>> batches = tfcap.data.DatasetBatches(
-    ...     lambda epoch: rows.shuffle(6, seed=epoch).batch(2)
-    ... )
-    >>> whole = [x.tolist() for x in batches.dataset(2).as_numpy_iterator()]
-    >>> rest = batches.dataset(2, start_step=4).as_numpy_iterator()
-    >>> [x.tolist() for x in rest] == whole[4:]
+    >>> arrays = {"x": np.arange(5)}
+    >>> batches = tfcap.data.DatasetBatches.from_arrays(arrays, batch_size=2)
+    >>> whole = [batch["x"].numpy().tolist() for batch in batches.dataset(2)]
+    >>> rest = batches.dataset(2, start_step=4)
+    >>> [batch["x"].numpy().tolist() for batch in rest] == whole[4:]
     True
     """
 
-    def __init__(self, make, steps_per_epoch=None):
-        import tensorflow as tf
+    def __init__(self, batch, steps_per_epoch, fixed=True):
+        self.batch = batch
+        self.steps_per_epoch = _checked_steps(steps_per_epoch)
+        self._fixed = fixed
 
-        self.make = make
-        first = make(tf.constant(0, tf.int64))
-        known = int(first.cardinality())
-        if steps_per_epoch is None and known < 0:
+    @classmethod
+    def from_arrays(
+        cls, arrays, batch_size=32, seed=0, shuffle=True, drop_remainder=False
+    ):
+        """Batches of the rows of arrays, in another order in each epoch.
+
+        Args:
+            arrays: Array, or dict, tuple or list of arrays or of such, of the
+                same number of rows.
+            batch_size: Integer. Defaults to `32`.
+            seed: Integer, which the order depends on. Defaults to `0`.
+            shuffle: Boolean. Defaults to `True`.
+            drop_remainder: Boolean, whether the rows of an epoch that fill no
+                batch are left out. Defaults to `False`: the last batch may be
+                smaller.
+
+        Returns:
+            `DatasetBatches`.
+
+        Raises:
+            ValueError: If the arrays differ in their rows, or `batch_size`
+                makes no batch.
+        """
+        sizes = []
+        arrays = _mapped(np.asarray, arrays)
+        _mapped(lambda array: sizes.append(len(array)), arrays)
+        if not sizes or min(sizes) != max(sizes):
             raise ValueError(
-                "`steps_per_epoch` must be given for a data set that does not "
-                f"know its length. Received: make(0)={first}. Count its "
-                "batches."
+                "`arrays` must have the same number of rows, each. Received: "
+                f"arrays of {sizes} rows."
             )
-        self.steps_per_epoch = known
-        if steps_per_epoch is not None:
-            self.steps_per_epoch = int(steps_per_epoch)
-        if self.steps_per_epoch < 1 or 0 <= known < self.steps_per_epoch:
-            raise ValueError(
-                "`make` must make at least `steps_per_epoch` batches of an "
-                f"epoch, one or more. Received: {known} batches, and "
-                f"steps_per_epoch={steps_per_epoch}."
-            )
-        self._check_same()
+        total = sizes[0]
+        check_batch_size(batch_size, total if drop_remainder else None, "rows")
+        steps = (
+            total // batch_size if drop_remainder else -(-total // batch_size)
+        )
+
+        @functools.lru_cache(maxsize=2)
+        def order(epoch):
+            if not shuffle:
+                return np.arange(total)
+            return np.random.default_rng([seed, epoch]).permutation(total)
+
+        def batch(step):
+            epoch, index = divmod(int(step), steps)
+            rows = order(epoch)[index * batch_size : (index + 1) * batch_size]
+            return _mapped(lambda array: array[rows], arrays)
+
+        return cls(batch, steps, drop_remainder or total % batch_size == 0)
 
     def dataset(self, epochs=1, start_step=0):
         """Training batches from a global step to the end of the last epoch.
@@ -84,48 +115,143 @@ class DatasetBatches:
         Returns:
             `tf.data.Dataset`.
         """
-        import tensorflow as tf
+        return indexed_dataset(self, epochs, start_step, self._fixed)
 
-        steps = self.steps_per_epoch
-        first, done = divmod(start_step, steps)
 
-        def rest(epoch):
-            # Of the graph of this function alone: the batches are to depend
-            # on the epoch, and not on the seed of the program.
-            tf.compat.v1.get_default_graph().seed = _SEED
-            skipped = tf.where(epoch == first, done, 0)
-            batches = self.make(epoch).take(steps)
-            return batches.skip(tf.cast(skipped, tf.int64))
+class Epochs:
+    """Feeds any data set of one epoch, resumable at any step.
 
-        # A set that is made in a function is made anew whenever it is read.
-        dataset = tf.data.Dataset.range(first, max(first, epochs))
-        dataset = dataset.flat_map(rest)
-        count = max(epochs * steps - start_step, 0)
-        dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
-        dataset.from_step = lambda step: self.dataset(epochs, start_step + step)
-        return dataset
+    A function makes the data of an epoch of its number, so that a run begins
+    at any epoch; within it, it reads forward:
 
-    def _check_same(self):
-        """Refuses a function that makes other batches when called again."""
-        import tensorflow as tf
+    ```
+    batches = tfcap.data.Epochs(
+        lambda epoch: rows.shuffle(1000, seed=epoch).batch(50)
+    )
+    ```
 
-        count = min(self.steps_per_epoch, _COMPARED)
-        one, other = (
-            [
-                [np.asarray(part) for part in tf.nest.flatten(batch)]
-                for batch in self.dataset().take(count).as_numpy_iterator()
-            ]
-            for _ in range(2)
-        )
-        same = all(
-            a.shape == b.shape and a.tobytes() == b.tobytes()
-            for first, second in zip(one, other)
-            for a, b in zip(first, second)
-        )
-        if not same:
+    Args:
+        make: Function from the number of an epoch to its batches: a
+            `tf.data.Dataset`, a `keras.utils.PyDataset`, a generator, a
+            PyTorch `DataLoader` or another iterable. It must make the same
+            batches of a number whenever it is called: shuffle with
+            `seed=epoch`. What `tf.data` shuffles depends on the seed of
+            `keras.utils.set_random_seed()`, too.
+        steps_per_epoch: Integer, batches of an epoch, of which there may be
+            more. Defaults to `None`, as many as the data say there are.
+
+    Raises:
+        ValueError: If the length is not known, if an epoch has fewer batches,
+            or if the same epoch, made again, has others.
+
+    Example:
+
+    >>> import tensorflow as tf
+    >>> rows = tf.data.Dataset.range(6)
+    >>> batches = tfcap.data.Epochs(
+    ...     lambda epoch: rows.shuffle(6, seed=epoch).batch(2)
+    ... )
+    >>> whole = [x.tolist() for x in batches.dataset(2).as_numpy_iterator()]
+    >>> rest = batches.dataset(2, start_step=4).as_numpy_iterator()
+    >>> [x.tolist() for x in rest] == whole[4:]
+    True
+    """
+
+    def __init__(self, make, steps_per_epoch=None):
+        self.make = make
+        known = _length(make(0))
+        if steps_per_epoch is None and known is None:
             raise ValueError(
-                "`make` must make the same batches of an epoch whenever it is "
-                "called. Received: a function whose epoch 0 has others when "
-                "it is made again. Shuffle in it with `seed=epoch`, and draw "
-                "with `tf.random.stateless_uniform()` and the like."
+                "`steps_per_epoch` must be given for data that do not know "
+                f"their length. Received: make(0)={make(0)}. Count its batches."
             )
+        steps = known if steps_per_epoch is None else steps_per_epoch
+        self.steps_per_epoch = _checked_steps(steps)
+        first, again = (
+            list(itertools.islice(self._epoch(0), _COMPARED)) for _ in range(2)
+        )
+        self._first = first[0]
+        _check_same(first, again)
+
+    def dataset(self, epochs=1, start_step=0):
+        """Training batches, as those of `DatasetBatches.dataset()`."""
+        import tensorflow as tf
+
+        first, done = divmod(start_step, self.steps_per_epoch)
+
+        def batches():
+            for epoch in range(first, epochs):
+                yield from self._epoch(epoch, done if epoch == first else 0)
+
+        # An order of its own in each epoch: sizes may change, too.
+        dataset = tf.data.Dataset.from_generator(
+            batches, output_signature=batch_spec(self._first)
+        )
+        return resumable(
+            shared_by_rows(dataset.prefetch(4)),
+            self.steps_per_epoch,
+            lambda count: self.dataset(epochs, start_step + count),
+        )
+
+    def _epoch(self, epoch, skipped=0):
+        """Yields the batches of an epoch as NumPy arrays."""
+        data, steps = self.make(epoch), self.steps_per_epoch
+        if hasattr(data, "element_spec"):
+            left = data.skip(skipped).take(steps - skipped)
+        elif hasattr(data, "__getitem__") and _length(data):
+            # A `PyDataset` has no end, and is read by its numbers.
+            left = (data[i] for i in range(skipped, min(steps, _length(data))))
+        else:
+            left = itertools.islice(data, skipped, steps)
+        number = skipped
+        for batch in left:
+            number += 1
+            yield _mapped(np.asarray, batch)
+        if number < steps:
+            raise ValueError(
+                "`make` must make `steps_per_epoch` batches of every epoch. "
+                f"Received: {number} batches of epoch {epoch}, and "
+                f"steps_per_epoch={steps}."
+            )
+
+
+def _checked_steps(steps):
+    if steps < 1:
+        raise ValueError(
+            "`steps_per_epoch` must be positive. Received: "
+            f"steps_per_epoch={steps}."
+        )
+    return int(steps)
+
+
+def _length(data):
+    """Number of batches, `None` where it is not known."""
+    if hasattr(data, "cardinality"):
+        known = int(data.cardinality())
+        return known if known >= 0 else None
+    if hasattr(data, "num_batches"):
+        return data.num_batches
+    return len(data) if hasattr(data, "__len__") else None
+
+
+def _mapped(function, nest):
+    """A nest of what a function makes of each array; lists become tuples."""
+    if isinstance(nest, dict):
+        return {key: _mapped(function, part) for key, part in nest.items()}
+    if isinstance(nest, list | tuple):
+        return tuple(_mapped(function, part) for part in nest)
+    return function(nest)
+
+
+def _check_same(first, again):
+    """Refuses batches that another call has made others."""
+    found = [], []
+    for batches, parts in zip((first, again), found):
+        _mapped(lambda array, to=parts: to.append(array.tobytes()), batches)
+    if found[0] != found[1]:
+        raise ValueError(
+            "`make` must make the same batches of an epoch whenever it is "
+            "called. Received: a function whose epoch 0 has others when it is "
+            "made again. Shuffle in it with `seed=epoch`, and draw with a "
+            "generator that is made of the epoch."
+        )

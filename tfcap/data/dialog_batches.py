@@ -11,8 +11,8 @@ from tfcap.data.neighbors import corrupt
 from tfcap.data.neighbors import draw_in_batch
 from tfcap.data.neighbors import draw_wrong_options
 from tfcap.data.step_pipeline import check_batch_size
+from tfcap.data.step_pipeline import indexed_dataset
 from tfcap.data.step_pipeline import row_pipeline
-from tfcap.data.step_pipeline import step_pipeline
 
 
 class DialogBatches:
@@ -97,8 +97,7 @@ class DialogBatches:
             Where images of a feature file have fewer positions than others,
             there is an `image_mask` `(B, P)`.
         """
-        steps = epochs * self.steps_per_epoch
-        return step_pipeline(self.batch, range(start_step, steps))
+        return indexed_dataset(self, epochs, start_step)
 
     def evaluation(self, batch_size: int | None = None):
         """All dialogs once, in their order, the last batch perhaps smaller.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.data.step_pipeline import check_batch_size
-from tfcap.data.step_pipeline import step_pipeline
+from tfcap.data.step_pipeline import indexed_dataset
 
 #: Most words of a phrase that is repeated or removed, most repetitions of it,
 #: and most words that are inserted or swapped.
@@ -252,8 +252,7 @@ class GrammarBatches:
             `tf.data.Dataset` of pairs: a dict of `caption` `(B, 2, T)`, int32,
             a human caption and a corrupted one, and labels `(B, 2)`, 1 and 0.
         """
-        steps = epochs * self.steps_per_epoch
-        return step_pipeline(self.batch, range(start_step, steps))
+        return indexed_dataset(self, epochs, start_step)
 
     def batch(self, step):
         """The training batch of a global step, as NumPy arrays."""

@@ -14,13 +14,12 @@ def step_pipeline(make, steps, fixed=True):
         make: Function from a step, an integer, to a structure of NumPy arrays
             whose first axis is the batch. Names and shapes are taken from
             that of the first step, of 0 where there are no steps.
+        steps: Range of integers.
         fixed: Boolean, whether all batches have the size of the first. If
             false, the size is not known beforehand.
 
     Returns:
-        `tf.data.Dataset` with static shapes. Its `from_step(count)` returns
-        the same without its first steps, which are not made for it; by it
-        `tfcap.training.Resume` begins where a run stopped.
+        `tf.data.Dataset` with static shapes.
 
     Example:
 
@@ -31,11 +30,7 @@ def step_pipeline(make, steps, fixed=True):
     """
     import tensorflow as tf
 
-    def spec(values):
-        size = len(values) if fixed else None
-        return tf.TensorSpec((size, *values.shape[1:]), values.dtype)
-
-    specs = tf.nest.map_structure(spec, make(steps.start if steps else 0))
+    specs = batch_spec(make(steps.start if steps else 0), fixed)
     flat = tf.nest.flatten(specs)
 
     def fetch(step):
@@ -48,15 +43,71 @@ def step_pipeline(make, steps, fixed=True):
             value.set_shape(spec.shape)
         return tf.nest.pack_sequence_as(specs, values)
 
-    options = tf.data.Options()
-    policy = tf.data.experimental.AutoShardPolicy.DATA
-    options.experimental_distribute.auto_shard_policy = policy
     dataset = tf.data.Dataset.range(steps.start, max(steps.stop, 0))
     dataset = dataset.map(fetch, num_parallel_calls=2, deterministic=True)
     count = tf.data.experimental.assert_cardinality(len(steps))
-    dataset = dataset.apply(count).prefetch(4).with_options(options)
-    dataset.from_step = lambda count: step_pipeline(make, steps[count:], fixed)
+    return shared_by_rows(dataset.apply(count).prefetch(4))
+
+
+def indexed_dataset(batches, epochs, start_step, fixed=True):
+    """Training batches from a global step to the end of the last epoch.
+
+    Args:
+        batches: Object with `batch(step)`, a function of the global step as
+            of `step_pipeline()`, and `steps_per_epoch`.
+        epochs: Integer, epochs of the whole run.
+        start_step: Integer, first global step.
+        fixed: As of `step_pipeline()`.
+
+    Returns:
+        `tf.data.Dataset`; see `resumable()`.
+    """
+    steps = range(start_step, epochs * batches.steps_per_epoch)
+    return resumable(
+        step_pipeline(batches.batch, steps, fixed),
+        batches.steps_per_epoch,
+        lambda count: indexed_dataset(
+            batches, epochs, start_step + count, fixed
+        ),
+    )
+
+
+def resumable(dataset, steps_per_epoch, from_step):
+    """Tells `tfcap.training.Resume` how a data set begins at another step.
+
+    Args:
+        dataset: `tf.data.Dataset` of the batches of all epochs.
+        steps_per_epoch: Integer.
+        from_step: Function from an integer to the same without so many of its
+            first batches, which are not made for it.
+
+    Returns:
+        The data set, with these two attributes.
+    """
+    dataset.steps_per_epoch = steps_per_epoch
+    dataset.from_step = from_step
     return dataset
+
+
+def batch_spec(batch, fixed=False):
+    """Structure of `tf.TensorSpec` of the arrays of a batch."""
+    import tensorflow as tf
+
+    def spec(values):
+        size = len(values) if fixed else None
+        return tf.TensorSpec((size, *values.shape[1:]), values.dtype)
+
+    return tf.nest.map_structure(spec, batch)
+
+
+def shared_by_rows(dataset):
+    """The same data set, of every batch of which each worker reads its rows."""
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    policy = tf.data.experimental.AutoShardPolicy.DATA
+    options.experimental_distribute.auto_shard_policy = policy
+    return dataset.with_options(options)
 
 
 def check_batch_size(size: int, total: int | None = None, of: str = ""):

@@ -16,8 +16,6 @@ from tfcap.training.ranking import rank_candidates
 from tfcap.training.resume import Resume
 from tfcap.training.speaker_report import SpeakerReport
 from tfcap.training.update import ClippedAdam
-from tfcap.training.workers import check_shared
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
 from tfcap.training.workers import open_strategy
-from tfcap.training.workers import several_workers

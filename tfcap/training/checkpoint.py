@@ -1,56 +1,47 @@
-"""The file from which a run goes on, and how it is read and replaced."""
+"""The file from which a run goes on: what is in it, and how it is replaced."""
 
+import hashlib
 import json
 import os
-import weakref
+import re
+
+import keras
+import numpy as np
 
 from tfcap._io import load_arrays
 from tfcap._io import make_folder
 from tfcap._io import rename
 from tfcap._io import save_arrays
-from tfcap.training.frozen_weights import frozen_digests
-from tfcap.training.frozen_weights import in_order
-from tfcap.training.model_state import array_of
-from tfcap.training.model_state import check_savable
-from tfcap.training.model_state import check_state
-from tfcap.training.model_state import describe
-from tfcap.training.model_state import lacks_variables
-from tfcap.training.model_state import set_state
-from tfcap.training.model_state import variables_of
-from tfcap.training.optimizer_settings import Settings
-from tfcap.training.random_state import MOMENTS
-from tfcap.training.random_state import check_random_arrays
-from tfcap.training.random_state import random_state_of
+from tfcap.training.workers import from_all
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
+from tfcap.training.workers import worker_index
+
+#: The counts that Keras puts behind the names of layers of one process.
+_COUNT = re.compile(r"_\d+(?=[_/]|$)")
 
 
 class RunCheckpoint:
-    """Keeps the whole state of a training model on disk.
+    """Keeps the state of a training model on disk.
 
-    Weights, optimizer moments, iteration counts, random streams: every
-    variable, and in the midst of an epoch its metrics. Of what is frozen in a
-    pretrained network it keeps digests, by which it knows the network, and
-    the values only where something has changed them. A file is written
-    beside the last one and renamed into its place; the one before is kept, and
-    used, with a word about it, if the last is not as it was written, which its
-    checksum tells. Nothing in it is pickled.
+    It is every variable of the model and its optimizers, and in the midst of
+    an epoch the sums of its metrics. A file is written beside the last one,
+    which is kept and used where the newer one is not as it was written, as
+    its checksum tells. Nothing in it is pickled.
 
-    It knows variables by the attributes, classes and names of their layers,
-    and refuses to set another model. A setting of an optimizer, such as its
-    learning rate, that the program has changed since is kept, and told; what
-    a callback made of it is state, and goes on.
+    Weights that are frozen in a network whose attribute `pretrained` is true
+    are left out, as long as they are those that the program has loaded; their
+    digests are kept.
 
     Args:
         directory: String or path, made if absent.
 
     Attributes:
-        restored: Dict that tells what the state on disk was when it was last
-            looked for: `epoch`, and in the midst of one `step`, steps done of
-            the next, `steps`, of an epoch, 0 if that is not known, and `logs`;
-            empty if there was none.
-        arrays: Dict of the arrays beside the variables, by name; of several
-            workers the first one has them.
+        about: Dict that tells what was found: `epoch` and `step`, `logs` of a
+            step in the midst of an epoch, and what else was saved; empty if
+            there was nothing.
+        arrays: Dict of what was found beside the variables, by name; of
+            several workers the chief has them.
     """
 
     def __init__(self, directory):
@@ -59,202 +50,330 @@ class RunCheckpoint:
         self.path = os.path.join(self.directory, "checkpoint.npz")
         self.previous = os.path.join(self.directory, "checkpoint.previous.npz")
         self._next = os.path.join(self.directory, "checkpoint.next.npz")
-        self.restored, self.arrays = {}, {}
-        self._variables = self._path = self._settings = self._noted = None
-        self._frozen = {}
+        self.about, self.arrays = {}, {}
+        self._frozen, self._rates, self._damaged = {}, [], False
 
     @property
     def epoch(self):
         """Number of epochs that are on disk, 0 where there is no file."""
-        found = self._load()
-        return 0 if found is None else found[0]["epoch"]
+        self.load()
+        return self.about.get("epoch", 0)
 
-    @property
-    def step(self):
-        """Steps that are done of the epoch in whose midst the state was."""
-        return self.restored.get("step", 0)
-
-    def save(self, model, epoch, more=None, **about):
-        """Writes the state reached after `epoch` epochs.
-
-        Args:
-            model: Compiled `keras.Model`, built.
-            epoch: Integer.
-            more: Dict of arrays beside the variables, by names with a letter.
-            **about: What JSON can hold: `step`, `steps` and `logs` of an epoch
-                in whose midst the model is; see `restored`.
-
-        Raises:
-            OSError: If the disk is full. The last checkpoint is as it was.
-            FloatingPointError: If a variable holds NaN, or a trainable one is
-                infinite. The last checkpoint is as it was.
-        """
-        if self._noted is None or self._noted() is not model:
-            self.note(model)
-        arrays, frozen = self._split(model)
-        check_savable(model, arrays)
-        arrays |= more or {}
-        described = describe(model, self._settings.now) | {"frozen": frozen}
-        meta = json.dumps({"epoch": epoch, **about, **described})
-        save_arrays(self._next, {"meta": meta, **arrays})
-        if os.path.exists(self.path):
-            os.replace(self.path, self.previous)
-        rename(self._next, self.path)
-
-    def _split(self, model):
-        """Arrays of variables, and digests of what is as it was, by number."""
-        arrays, frozen = {}, {}
-        digests = frozen_digests(model)
-        for index, variable in enumerate(variables_of(model)):
-            own = digests.get(id(variable))
-            if own is not None and own == self._frozen.get(id(variable)):
-                frozen[f"{index:05d}"] = own
-            else:
-                arrays[f"{index:05d}"] = array_of(variable)
-        return arrays, frozen
-
-    def note(self, model):
-        """Notes how the program made a model's optimizers and frozen weights.
-
-        Call it before a callback changes a learning rate, and after `find()`.
-
-        Args:
-            model: Compiled `keras.Model`.
-        """
-        self._settings = Settings(model, self.restored.get("optimizers"))
-        self._noted = weakref.ref(model)
-        self._frozen = frozen_digests(model)
-
-    def find(self, model):
-        """Looks for the state on disk.
-
-        All of several workers must call it: what the first one finds counts.
-
-        Args:
-            model: Compiled `keras.Model`.
-
-        Returns:
-            Dict, `restored`.
+    def load(self):
+        """Reads the newest file that can be used.
 
         Raises:
             ValueError: If there are files and none can be used.
-            OSError: If a file is there and cannot be read.
         """
-        about, found, self._path = self._found_by_chief(model)
-        found = found or {}
-        # Workers that have not read the file are told all.
-        self._variables = in_order(found, about) if found else []
-        self.arrays = {k: v for k, v in found.items() if not k.isdigit()}
-        self.restored = about or {}
-        return self.restored
+        self.about, self.arrays, problems = {}, {}, []
+        for path in filter(os.path.exists, (self.path, self.previous)):
+            try:
+                arrays = load_arrays(path, ["about"])
+            except ValueError as error:
+                problems.append(f"{path} cannot be used: {error}.")
+                print(problems[-1], flush=True)
+                continue
+            if problems:
+                print(f"Using the one before: {path}", flush=True)
+            self.about = json.loads(str(arrays.pop("about")))
+            self.arrays, self._damaged = arrays, bool(problems)
+            return
+        if problems:
+            raise ValueError(
+                f"No checkpoint in {self.directory} can be used. Received: "
+                f"{' '.join(problems)} Choose another folder to begin anew."
+            )
 
-    def set(self, model):
-        """Sets a model to the state that `find()` found.
+    def find(self, model):
+        """As `load()`, for all workers alike: what the chief finds counts.
 
-        All of several workers must call it.
+        Call it before training changes weights and learning rates.
+        """
+        problem = ""
+        if is_chief(model):
+            try:
+                self.load()
+            except ValueError as error:
+                problem = str(error)
+        if problem := from_chief(problem, model):
+            raise ValueError(problem)
+        self.about = from_chief(self.about, model)
+        self._frozen = _frozen_digests(model)
+        self._rates = _learning_rates(model)
+        before = self.about.get("rates", self._rates)
+        if before != self._rates and is_chief(model):
+            print(
+                f"{self.directory}: goes on with the learning rates "
+                f"{self._rates} of the program, which were {before}.",
+                flush=True,
+            )
+
+    def save(self, model, epoch, step=0, arrays=None, **about):
+        """Writes the state reached after `step` steps of an epoch.
+
+        All workers call it, and the chief writes.
 
         Args:
             model: Compiled `keras.Model`, built.
+            epoch: Integer, epochs that are done.
+            step: Integer, steps that are done of the next. Defaults to `0`.
+            arrays: Dict of arrays beside the variables, by name.
+            **about: What JSON can hold.
 
         Raises:
-            ValueError: If the model is not built, or the state of another.
+            FloatingPointError: If a variable holds NaN, or a trainable one is
+                infinite. The last checkpoint is as it was.
+            OSError: If the disk is full. The last checkpoint is as it was.
         """
-        if lacks_variables(model):
-            raise ValueError(
-                f"`model` must be built. Received: model={model.name!r}, of "
-                "which layers have no variables yet. Call it on a batch first."
-            )
-        # No worker makes an optimizer's variables alone.
-        variables_of(model)
-        if self.restored:
-            set_state(
-                *(model, self.restored, self._variables, self.directory),
-                self._settings,
-            )
-        if self._path:
-            # The next one to be saved must not take the place of a good one.
-            os.replace(self._path, self.path)
-            self._path = None
+        arrays = dict(arrays or {})
+        if step:
+            arrays |= _metric_arrays(model)
+        if not is_chief(model):
+            return
+        variables, frozen = variables_of(model), {}
+        digests = _frozen_digests(model)
+        for index, variable in enumerate(variables):
+            digest = digests.get(id(variable))
+            if digest and digest == self._frozen.get(id(variable), digest):
+                frozen[str(index)] = digest
+            else:
+                arrays[f"variable{index:05d}"] = _finite_array(variable)
+        about |= {
+            "epoch": epoch,
+            "step": step,
+            "variables": _described(variables),
+            "optimizers": [type(o).__name__ for o in optimizers_of(model)],
+            "rates": self._rates or _learning_rates(model),
+            "frozen": frozen,
+        }
+        arrays["about"] = json.dumps(about)
+        save_arrays(self._next, arrays)
+        if os.path.exists(self.path) and not self._damaged:
+            os.replace(self.path, self.previous)
+        rename(self._next, self.path)
+        self._damaged = False
 
     def restore(self, model):
         """Sets a model to the state on disk, if there is any.
 
-        Args:
-            model: Compiled `keras.Model`, built.
-
         Returns:
             Integer, number of epochs done.
+
+        Raises:
+            ValueError: If the state is of another model.
         """
         self.find(model)
-        self.note(model)
         self.set(model)
-        return self.restored.get("epoch", 0)
+        return self.about.get("epoch", 0)
 
-    def _found_by_chief(self, model):
-        """As `_load()`, the description for all workers."""
-        found, problem = None, ""
-        if is_chief(model):
-            try:
-                found = self._load()
-            except ValueError as error:
-                problem = str(error)
-        problem = from_chief(problem, model)
-        if problem:
-            raise ValueError(problem)
-        about, arrays, path = found or (None, None, None)
-        return from_chief(about, model), arrays, path
+    def set(self, model, with_metrics=False):
+        """Sets a model to what `find()` found; all workers call it.
 
-    def _load(self):
-        """Description, arrays and path of the last one that can be used."""
-        paths = [p for p in (self.path, self.previous) if os.path.exists(p)]
-        if not paths:
-            return None
-        problems = []
-        for path in paths:
-            try:
-                about, arrays = _read(path)
-            except ValueError as error:
-                print(f"{path} cannot be used: {error}.", flush=True)
-                problems.append(f"{os.path.basename(path)}: {error}")
-                continue
-            if path == self.previous:
-                place = f"epoch {about['epoch']}"
-                if "step" in about:
-                    place += f" and step {about['step']} of the next"
-                print(f"Using the one before, of {place}: {path}")
-            return about, arrays, path
-        raise ValueError(
-            f"No checkpoint in {self.directory} can be used. Received: "
-            f"{'; '.join(problems)}. Choose another folder to begin anew."
+        A learning rate that the program has changed since is kept.
+
+        Args:
+            model: Compiled `keras.Model`, built.
+            with_metrics: Boolean, whether its metrics are set, too. Defaults
+                to `False`.
+
+        Raises:
+            ValueError: If the state is of another model.
+        """
+        if not self.about:
+            return
+        variables = variables_of(model)
+        problem = _difference(model, variables, self.about, self._frozen)
+        if problem := from_chief(problem, model):
+            raise ValueError(
+                "`directory` must hold a checkpoint of this model. Received: "
+                f"directory={self.directory!r}, where {problem}. Make the "
+                "model as it was, or choose another folder for this one."
+            )
+        for index, variable in enumerate(variables):
+            if str(index) not in self.about["frozen"]:
+                array = self.arrays.get(f"variable{index:05d}")
+                variable.assign(from_chief(array, model))
+        rates = zip(optimizers_of(model), self.about["rates"], self._rates)
+        for optimizer, before, now in rates:
+            if now != before:
+                optimizer.learning_rate = now
+        if with_metrics:
+            _set_metric_arrays(model, self.arrays)
+
+
+def optimizers_of(model):
+    """The optimizers of a model, those in its attributes and what they wrap."""
+    found = {}
+
+    def add(value):
+        if isinstance(value, list | tuple | dict):
+            parts = value.values() if isinstance(value, dict) else value
+        elif isinstance(value, keras.optimizers.Optimizer):
+            found[id(value)] = value
+            parts = [getattr(value, "inner_optimizer", None)]
+        else:
+            return
+        for part in parts:
+            add(part)
+
+    for value in vars(model).values():
+        add(value)
+    return [
+        optimizer
+        for optimizer in found.values()
+        # It stands for others, which are attributes, too.
+        if not isinstance(optimizer, keras.optimizers.MultiOptimizer)
+    ]
+
+
+def variables_of(model):
+    """Every variable of a model and its optimizers but those of metrics.
+
+    The optimizer of `compile()` is built if it is not: all of several workers
+    call it.
+    """
+    own = getattr(model, "optimizer", None)
+    if own is not None and not own.built:
+        with model.distribute_strategy.scope():
+            own.build(model.trainable_variables)
+    variables = list(model.variables)
+    for optimizer in optimizers_of(model):
+        variables += optimizer.variables
+    unique = {id(variable): variable for variable in variables}
+    for variable in model.metrics_variables:
+        unique.pop(id(variable), None)
+    return list(unique.values())
+
+
+def _described(variables):
+    """Names, shapes and types that tell a model's variables from others'."""
+    return [
+        [
+            _COUNT.sub("", "/".join(v.path.split("/")[-2:])),
+            list(v.shape),
+            str(v.dtype),
+        ]
+        for v in variables
+    ]
+
+
+def _difference(model, variables, about, frozen):
+    """Reason why a model cannot take a state; empty if there is none."""
+    kinds = [type(optimizer).__name__ for optimizer in optimizers_of(model)]
+    if kinds != about["optimizers"]:
+        return f"optimizers are {about['optimizers']}, and {kinds} here"
+    saved, own = about["variables"], _described(variables)
+    if len(saved) != len(own):
+        return f"there are {len(saved)} variables, and {len(own)} here"
+    for one, other in zip(saved, own):
+        if one != other:
+            return f"a variable is {one}, and {other} here"
+    for index, digest in about["frozen"].items():
+        variable = variables[int(index)]
+        if frozen.get(id(variable)) != digest:
+            return (
+                f"{variable.path} is frozen and had other values, which are "
+                "not saved: load the weights that the run began with"
+            )
+    return ""
+
+
+def _finite_array(variable):
+    """A variable's value in a dtype that a file can hold.
+
+    Raises:
+        FloatingPointError: If it is not finite, so that nobody can go on.
+    """
+    array = np.asarray(keras.ops.convert_to_numpy(variable))
+    if array.dtype.kind == "V":
+        # NumPy itself knows no bfloat16; float32 holds it exactly.
+        array = array.astype("float32")
+    if array.dtype.kind == "f" and (
+        np.isnan(array).any()
+        # What an optimizer keeps may well be infinite.
+        or (variable.trainable and np.isinf(array).any())
+    ):
+        raise FloatingPointError(
+            "What is saved must be finite, and what no optimizer trains no "
+            f"NaN. Received: {variable.path!r}, which is not. What is on disk "
+            "is from before it, and stays. Lower the learning rate, clip the "
+            "gradient, and look for inputs that are not finite."
         )
+    return array
 
 
-def _read(path):
-    """Description and arrays of a file; a ValueError is a clause."""
-    found = load_arrays(path, ["meta"])
-    about = json.loads(str(found.pop("meta")))
-    epoch = about.get("epoch") if isinstance(about, dict) else None
-    if type(epoch) is not int or epoch < 0:
-        raise ValueError(f"its number of epochs is {epoch!r:.40}")
-    if "step" in about and not _is_place(about):
-        raise ValueError("the step that it is of is none of an epoch")
-    frozen = about.get("frozen", {})
-    texts = frozen.values() if isinstance(frozen, dict) else [None]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("its frozen weights are not described")
-    check_state(about, in_order(found, about))
-    for moment in MOMENTS:
-        if state := random_state_of(found, moment):
-            check_random_arrays(state)
-    return about, found
+def _learning_rates(model):
+    """Learning rates of the optimizers, `None` of one with a schedule."""
+    rates = [getattr(o, "learning_rate", None) for o in optimizers_of(model)]
+    return [
+        float(rate.numpy()) if isinstance(rate, keras.Variable) else None
+        for rate in rates
+    ]
 
 
-def _is_place(about):
-    """Check whether a description tells a place in the midst of an epoch."""
-    step, steps = about["step"], about.get("steps")
-    return (
-        type(step) is type(steps) is int
-        # Of data of unknown length there are 0 steps.
-        and 0 < step <= (steps or step)
-        and isinstance(about.get("logs"), dict)
-    )
+def _frozen_digests(model):
+    """Digests of what is frozen in pretrained networks, by `id`."""
+    trained = {id(variable) for variable in model.trainable_variables}
+    return {
+        id(weight): _digest(weight)
+        for network in _pretrained(model)
+        for weight in network.weights
+        if id(weight) not in trained
+    }
+
+
+def _pretrained(layer):
+    """Yields the networks that are pretrained, themselves or as parts."""
+    if getattr(layer, "pretrained", False):
+        yield layer
+    for part in getattr(layer, "layers", ()):
+        yield from _pretrained(part)
+
+
+def _digest(variable):
+    array = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))
+    content = array.reshape(-1).view(np.uint8)
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _metric_arrays(model):
+    """Sums of the metrics so far, of every replica of every worker.
+
+    Each adds to sums of its own, in its own order: the sum over replicas would
+    not go on in the same last bits.
+    """
+    found = {}
+    for index, parts in enumerate(_metric_parts(model)):
+        own = np.stack([part.numpy() for part in parts])
+        found[f"metric{index:05d}"] = from_all(own, model)
+    return found
+
+
+def _set_metric_arrays(model, arrays):
+    """Sets the metrics to what `_metric_arrays()` gave."""
+    saved = [arrays[k] for k in sorted(arrays) if k.startswith("metric")]
+    parts = _metric_parts(model)
+    shapes = from_chief([list(array.shape) for array in saved], model)
+    replicas = model.distribute_strategy.num_replicas_in_sync
+    own = [[replicas, *values[0].shape] for values in parts]
+    if shapes != own:
+        raise ValueError(
+            "`model` must be compiled with the metrics of its checkpoint, "
+            "which is of the midst of an epoch. Received: metrics with "
+            f"variables of shapes {own}, by replica, and {shapes} in the "
+            "checkpoint. Compile it as it was."
+        )
+    for index, values in enumerate(parts):
+        array = from_chief(saved[index] if saved else None, model)
+        first = worker_index(model) * len(values)
+        for part, value in zip(values, array[first:]):
+            part.assign(value)
+
+
+def _metric_parts(model):
+    """Variables of the metrics, each as those of this worker's replicas."""
+    strategy = model.distribute_strategy
+    return [
+        strategy.experimental_local_results(variable.value)
+        for variable in model.metrics_variables
+    ]

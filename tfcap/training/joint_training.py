@@ -22,6 +22,7 @@ from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers
 from tfcap.training.refusals import refusal_to_save
+from tfcap.training.resume import run_fit
 from tfcap.training.update import Computed
 from tfcap.training.update import JointOptimizer
 from tfcap.training.update import apply_if_finite
@@ -74,6 +75,8 @@ class JointTraining(keras.Model):
     variables, so that a run that is resumed from a checkpoint goes on with
     whose turn it was.
 
+    An optimizer with `gradient_accumulation_steps=k` steps once in k batches,
+    as in Keras, on one device; `global_clipnorm` clips the gradient of each.
     Callbacks find one `optimizer`; of several learners it is a
     `keras.optimizers.MultiOptimizer`, whose `optimizers` have the rates.
 
@@ -293,7 +296,7 @@ class JointTraining(keras.Model):
             ValueError: If rows or classes are weighted.
         """
         _refuse_weights(sample_weight=sample_weight, class_weight=class_weight)
-        return super().fit(x, *args, **kwargs)
+        return run_fit(super().fit, x, *args, **kwargs)
 
     def save(self, *_, **__):
         """Refuses: rewards and schedules are functions, which are not saved.

@@ -1,95 +1,96 @@
 """The callback by which a run goes on where it stopped."""
 
+import contextlib
+import inspect
+import os
+import signal
+import sys
+import threading
 import time
 
 import keras
 import numpy as np
+import tensorflow as tf
 
-from tfcap.training.agreement import Agreement
-from tfcap.training.callback_memory import give_back
-from tfcap.training.callback_memory import history_of
-from tfcap.training.callback_memory import memory_of
-from tfcap.training.callback_memory import set_history
+from tfcap.data import DatasetBatches
 from tfcap.training.checkpoint import RunCheckpoint
-from tfcap.training.data_order import DataOrder
-from tfcap.training.draws import tell_draws
-from tfcap.training.joint_training import JointTraining
-from tfcap.training.metric_state import metric_arrays
-from tfcap.training.metric_state import set_metric_arrays
-from tfcap.training.model_state import build_on
-from tfcap.training.model_state import lacks_variables
-from tfcap.training.random_state import arrays_from_chief
-from tfcap.training.random_state import named
-from tfcap.training.random_state import random_arrays
-from tfcap.training.random_state import random_state_of
-from tfcap.training.random_state import set_random_arrays
-from tfcap.training.resume_checks import check_finite
-from tfcap.training.resume_checks import check_place
-from tfcap.training.resume_checks import check_size
-from tfcap.training.resume_checks import told_of_disk
-from tfcap.training.run_lock import RunLock
-from tfcap.training.running_fit import running_fit
-from tfcap.training.termination import Termination
+from tfcap.training.initial_epoch import begin_at
+from tfcap.training.workers import from_all
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
+from tfcap.training.workers import several_workers
 
-#: Seconds of work that are saved before an epoch's evaluation, which may be
-#: too long to wait for.
-_WORTH = 60.0
-#: Hooks of callbacks that write logs.
-_WRITING = (
-    *("on_train_begin", "on_epoch_begin", "on_train_batch_begin"),
-    *("on_train_batch_end", "on_test_begin", "on_test_end"),
-    *("on_epoch_end", "on_train_end"),
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
+
+#: Of what these keep, a run that goes on gets back what training has changed.
+_REMEMBER = (
+    keras.callbacks.EarlyStopping,
+    keras.callbacks.ReduceLROnPlateau,
+    keras.callbacks.ModelCheckpoint,
+    keras.callbacks.SwapEMAWeights,
+)
+_EXACT = "resumes exactly, also in the midst of an epoch"
+_BY_EPOCHS = (
+    "resumes at the start of an epoch, since the data are not indexed by the "
+    "step: see `tfcap.data.Epochs` and `DatasetBatches`"
 )
 
 
 class Resume(keras.callbacks.Callback):
-    """Makes a `fit()` go on where it stopped, exactly.
+    """Makes a `fit()` go on where it stopped.
 
     ```
-    model.fit(
-        dataset, epochs=10, callbacks=[tfcap.training.Resume("runs/psst")]
+    training.fit(
+        batches.dataset(epochs=10),
+        epochs=10,
+        callbacks=[tfcap.training.Resume("runs/psst")],
     )
     ```
 
     The same lines again go on from the folder, and end in the weights, logs
     and history of a run that was never stopped; when nothing is left to do,
-    `fit()` returns at once, with the model as it was at the end. It serves
-    `JointTraining` and any model of Keras. `epochs` counts
-    all epochs of the run, and may be raised later: from the averages where
-    `SwapEMAWeights(swap_on_epoch=True)` has kept nothing else at the end.
+    `fit()` returns at once, with the model as it was at the end. `epochs`
+    counts all epochs of the run, and may be raised later.
 
-    The state is saved after every epoch, in the midst of one after
-    `save_every` seconds, and at SIGTERM, by which schedulers say that they
-    take a machine away; then the process ends with status 143 and a sentence.
-    Saved is every variable of model and optimizer, the metrics and logs of
-    the epoch, the history, the global random generators of Python, NumPy and
-    Keras, `tf.random.get_global_generator()`, and the memory of
+    A run is a function of the seed and the step, and so must its data be:
+
+    - Arrays, and a data set of `tfcap.data.CaptionBatches`, `DialogBatches`,
+      `DatasetBatches` or `Epochs` as `dataset()` returns it, begin at any
+      step: the run goes on exactly, also in the midst of an epoch. The order
+      of arrays is drawn from a seed in the checkpoint.
+    - Anything else goes on at the start of an epoch: exactly if it is a
+      `tf.data.Dataset` that shuffles by a seed, or in an order that does not
+      change. With `steps_per_epoch`, batches of epochs before are read again.
+
+    `fit()` prints which of both holds, unless `verbose=0`. It does so for
+    `tfcap.training.JointTraining`. Other models of Keras are trained by
+    `fit()` of this class:
+
+    ```
+    resume.fit(model, x, y, batch_size=50, epochs=10)
+    ```
+
+    As a plain callback of their own `fit()`, it goes on at the start of an
+    epoch, with data that begin anew, and other callbacks that have forgotten.
+
+    Saved is every variable of the model and its optimizers, the history, in
+    the midst of an epoch its metrics and logs, and the memory of
     `EarlyStopping`, `ReduceLROnPlateau`, `ModelCheckpoint`, `SwapEMAWeights`
-    and of callbacks with `get_state()` and `set_state(state)`; what others
-    remember by themselves begins anew. Callbacks see an epoch that is gone on
-    with begin, and of its steps those that are left. It is called as the last
-    of the callbacks, wherever it stands among them.
+    and of callbacks with `get_state()` and `set_state(state)`. A step may draw
+    from seed generators of Keras and of this package that are attributes of
+    the model, which are variables; other generators begin anew.
 
-    The state of `tf.random.normal()` and its kind in a graph, and of generators
-    outside the model, is not saved: where the graph of a step draws from these,
-    it warns before the first one. Keras' layers go on exactly.
+    It saves after every epoch; of data that are indexed also after
+    `save_every` seconds, and at SIGTERM, after which the process ends with
+    status 143, and at Ctrl-C; a second one acts at once. It is called after
+    all other callbacks.
 
     Weights that are frozen in a pretrained network, one whose attribute
     `pretrained` is true as that of `CausalLMSpeaker` and `CLIPListener`, are
-    not saved: with LoRA, a checkpoint holds adapters and the state of their
-    optimizer. The program loads the network again; a run does not go on with
-    another one, which digests of the weights tell.
-
-    The data may be arrays, a `keras.utils.PyDataset` or a `tf.data.Dataset`,
-    with `steps_per_epoch` or without, in an order that the same program makes
-    again: shuffled with a seed, or after `keras.utils.set_random_seed()`.
-    Otherwise it warns. Batches of the interrupted epoch are read again, and
-    those of epochs before where the order depends on their reading, as with
-    `steps_per_epoch` or an unknown length; a data set of
-    `tfcap.data.CaptionBatches`, `DialogBatches` or `DatasetBatches` begins at
-    any step without.
+    not saved: the program loads the network again, and digests tell another.
 
     Args:
         directory: String or path of the run's folder, made if absent.
@@ -101,31 +102,25 @@ class Resume(keras.callbacks.Callback):
             trains in it.
         SystemExit: In `fit()`, after SIGTERM.
         OSError: If a disk is full. The last checkpoint is whole.
-        FloatingPointError: If what is to be saved holds NaN, or what a model
-            logs that Keras itself trains is not finite; what other models do
-            then they are told at their making (`nonfinite`).
+        FloatingPointError: If what is to be saved holds NaN.
 
     Example:
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> for _ in range(2):
-    ...     keras.utils.set_random_seed(1)
-    ...     model = keras.Sequential([keras.layers.Dense(1)])
+    ...     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     ...     model.compile("adam", "mse")
-    ...     history = model.fit(
-    ...         *(np.ones((4, 2)), np.ones(4)),
-    ...         epochs=2,
-    ...         callbacks=[tfcap.training.Resume(folder)],
-    ...         verbose=0,
-    ...     )
+    ...     resume = tfcap.training.Resume(folder)
+    ...     data = np.ones((4, 2)), np.ones(4)
+    ...     history = resume.fit(model, *data, epochs=2, verbose=0)
     ...     print(history.epoch, int(model.optimizer.iterations.numpy()))
     [0, 1] 2
     [0, 1] 2
     """
 
-    #: Epochs that this process has ended a `fit()` with, by folder.
-    _ended_with = {}
+    #: Open folders of this process, by path, which others keep out of.
+    _locks = {}
 
     def __init__(self, directory, save_every=600.0):
         super().__init__()
@@ -137,256 +132,540 @@ class Resume(keras.callbacks.Callback):
             )
         self.save_every = save_every
         self._checkpoint = RunCheckpoint(directory)
-        self._fit = None
+        self._directory = self._checkpoint.directory
+        self._running, self._others, self._data = False, [], None
+        self._signal, self._train = None, None
 
-    def set_params(self, params):
-        # Before any callback sees the training begin.
-        super().set_params(params)
-        self._fit = None
-        self._begin()
+    def fit(self, model, *args, callbacks=None, **kwargs):
+        """Trains a model of Keras that goes on where it stopped.
+
+        Args:
+            model: Compiled `keras.Model`.
+            *args, callbacks, **kwargs: As those of `keras.Model.fit()`.
+
+        Returns:
+            `keras.callbacks.History`.
+        """
+        callbacks = [*_listed(callbacks), self]
+        return run_fit(model.fit, *args, callbacks=callbacks, **kwargs)
+
+    # How a run begins --------------------------------------------------------
+
+    def run(self, fit, arguments, others):
+        """Calls `fit()` with data and callbacks that begin where it stopped.
+
+        Args:
+            fit: The bound method of the model.
+            arguments: Dict of all its arguments.
+            others: List of the callbacks beside this one.
+
+        Returns:
+            What `fit()` returns.
+        """
+        model = fit.__self__
+        self._running, self._others = True, others
+        self._lock(model)
+        try:
+            self._checkpoint.find(model)
+            arguments = self._placed(model, arguments)
+            with self._noted_signals():
+                return fit(**arguments)
+        finally:
+            self._unlock()
+            self._running, self._data = False, None
+            if self._train is not None:
+                # An error may have come before the steps that are left.
+                model.train_function, self._train = self._train, None
+
+    def _placed(self, model, arguments):
+        """Arguments of `fit()` that begin where the run stopped."""
+        about, verbose = self._checkpoint.about, arguments["verbose"]
+        self._seed = about.get("seed")
+        if self._seed is None:
+            self._seed = from_chief(int(np.random.randint(1 << 31)), model)
+        first, epochs = arguments["initial_epoch"], arguments["epochs"]
+        arguments, data_from, self._indexed = _by_step(arguments, self._seed)
+        self._find_place(first, epochs, arguments["steps_per_epoch"])
+        passed = self._start - first if self._start < epochs else 0
+        self._data = data_from(passed, self._done)
+        if verbose and is_chief(model):
+            how = _EXACT if self._indexed else _BY_EPOCHS
+            place = _place(self._start, self._done)
+            place = f"goes on after {place}, and " if about else ""
+            print(f"{self._directory}: {place}{how}.", flush=True)
+        callbacks = _Callbacks(
+            [*self._others, self],
+            add_history=True,
+            add_progbar=verbose != 0,
+            model=model,
+            verbose=verbose,
+            epochs=epochs,
+            steps=self._steps,
+        )
+        callbacks.done = self._done
+        place = {"x": self._data, "initial_epoch": self._start}
+        return {**arguments, **place, "callbacks": callbacks}
+
+    def _find_place(self, first, epochs, steps):
+        """Finds epoch and step to go on at, and refuses data without it."""
+        about = self._checkpoint.about
+        self._steps = steps
+        self._start, self._done = (
+            about.get("epoch", first),
+            about.get("step", 0),
+        )
+        if max(self._start, about.get("ended", 0)) >= epochs:
+            # Nothing is left.
+            self._start, self._done = max(self._start, epochs), 0
+        before = about.get("steps")
+        if None not in (before, steps) and before != steps:
+            raise ValueError(
+                "The data must have as many steps per epoch as those of the "
+                f"run so far. Received: {steps} steps, and {before} in the "
+                f"checkpoint in {self._directory!r}. Use the same data and "
+                "batch size, or another folder for a run on these."
+            )
+        if self._done and not self._indexed:
+            raise ValueError(
+                "The data must be indexed by the step, as those of the run so "
+                f"far. Received: others, and a checkpoint of {self._done} "
+                f"steps of an epoch in {self._directory!r}. Use the same data, "
+                "and `Resume.fit()` for a model of Keras."
+            )
 
     def on_train_begin(self, logs=None):
-        if self._fit is None and not self._begin():
-            raise ValueError(
-                "`Resume` must be a callback of `keras.Model.fit()`. Received: "
-                f"a loop of another kind that trains {self.model.name!r}. Call "
-                "`fit()` of the model."
-            )
-        about = self._checkpoint.restored
-        if about:
-            self._give_back(about)
-            set_history(self._fit.callbacks._history, about.get("history"))
-        self._termination = Termination(self._fit.runs_in())
-        self._termination.__enter__()
-        self._agreement = Agreement(self.model)
-        self._saved = time.monotonic()
+        model, checkpoint = self.model, self._checkpoint
+        if not self._running:
+            # A callback of a `fit()` that knows nothing of it.
+            self._others, self._seed, self._indexed = [], None, False
+            self._lock(model)
+            checkpoint.find(model)
+            self._find_place(0, self.params["epochs"], self.params["steps"])
+            begin_at(model, self._start)
+        self._noted = {id(c): dict(vars(c)) for c in self._others}
+        self._history = checkpoint.about.get("history")
+        if checkpoint.about:
+            self._give_back()
+        if self._done:
+            self._train, self._passed = model.train_function, 0
+            model.train_function = self._pass_step
+        self._saved = self._asked = time.monotonic()
+        self._asked_steps, self._ask_at = 0, 1
+
+    def _pass_step(self, iterator):
+        """Trains nothing, for the steps of an epoch that are done."""
+        if not self._passed:
+            # Once more, after what callbacks did when the epoch began.
+            self._give_back()
+        self._passed += self.model.steps_per_execution
+        if self._passed >= self._done:
+            self.model.train_function, self._train = self._train, None
+        return dict(self._checkpoint.about["logs"])
+
+    def _give_back(self):
+        """Sets model and callbacks to what is in the checkpoint."""
+        model, about = self.model, self._checkpoint.about
+        if not model.built and self._data is not None:
+            model(_first_batch(self._data)[0])
+        if self._done and len(model.metrics_variables) < about["metrics"]:
+            # Keras builds metrics at the first step.
+            model.test_on_batch(*_first_batch(self._data))
+        self._checkpoint.set(model, with_metrics=self._done > 0)
+        arrays = self._checkpoint.arrays
+        kept = [
+            from_chief(arrays.get(f"memory{index:05d}"), model)
+            for index in range(about.get("memory_arrays", 0))
+        ]
+        callbacks, memory = self._remembering(), about.get("memory", [])
+        names = [type(callback).__name__ for callback in callbacks]
+        if names != [name for name, _ in memory]:
+            if is_chief(model):
+                print(
+                    f"{self._directory}: the callbacks {names} begin anew, "
+                    f"since the run had {[name for name, _ in memory]}.",
+                    flush=True,
+                )
+            return
+        for callback, (_, state) in zip(callbacks, memory):
+            state = _unpacked(state, kept)
+            if hasattr(callback, "set_state"):
+                callback.set_state(state)
+            else:
+                vars(callback).update(state)
+
+    def _remembering(self):
+        """The callbacks whose memory is saved."""
+        return [
+            callback
+            for callback in self._others
+            if isinstance(callback, _REMEMBER) or hasattr(callback, "get_state")
+        ]
+
+    # While it runs ------------------------------------------------------------
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch = epoch
-        # No later `fit()` is to begin there without this callback.
-        self.model._initial_epoch = None
+        if not self._running:
+            begin_at(self.model, None)
+        self._set_history()
 
     def on_train_batch_end(self, batch, logs=None):
-        if not isinstance(self.model, JointTraining):
-            check_finite(logs, batch)
-        self._order.watch()
-        steps = self._fit.num_steps
         # The last of several steps of an execution may not be there.
-        step = min(batch + 1, steps or batch + 1)
-        last = step == steps
+        step = min(batch + 1, self._steps or batch + 1)
         waited = time.monotonic() - self._saved
-        due = waited >= self.save_every or (last and waited >= _WORTH)
-        stop, due = self._agreed(due, last)
-        if stop or due:
-            self._save_step(step, steps or 0, logs)
+        due = self._indexed and waited >= self.save_every
+        stop, due = self._agreed(due, step == self._steps)
+        if due or (stop and self._indexed):
+            logs = {k: np.asarray(v).tolist() for k, v in (logs or {}).items()}
+            self._save(self._epoch, step, self._history_now(), logs=logs)
         if stop:
-            self._stop(f"step {step} of epoch {self._epoch + 1}")
+            self._stop(stop, self._epoch, step if self._indexed else 0)
 
     def on_epoch_end(self, epoch, logs=None):
-        about = {"ended": self._fit.epochs} if self.model.stop_training else {}
-        self._save(epoch + 1, {}, **about)
-        self._reached = epoch + 1
-        if self._agreed(False, True)[0]:
-            self._stop(f"epoch {epoch + 1}")
+        ended = self.params["epochs"] if self.model.stop_training else 0
+        self._save(epoch + 1, 0, self._history_now(epoch, logs), ended=ended)
+        stop, _ = self._agreed(False, True)
+        if stop:
+            self._stop(stop, epoch + 1, 0)
 
     def on_train_end(self, logs=None):
-        self.model._initial_epoch = None
-        self._ended_with[self._checkpoint.directory] = self._reached
-        self._lock.release()
-        self._fit = None
-        self._termination.__exit__(None, None, None)
+        self._set_history()
+        if not self._running:
+            begin_at(self.model, None)
+            self._unlock()
 
-    # How a run begins ---------------------------------------------------------
-
-    def _begin(self):
-        """Finds the place to go on from. Returns whether a fit is running."""
-        fit = running_fit(self.model)
-        if fit is None:
-            return False
-        self._fit, model, checkpoint = fit, self.model, self._checkpoint
-        check_size(fit)
-        self._lock = RunLock(checkpoint.directory, model)
-        self._call_last(fit.callbacks)
-        about = checkpoint.find(model)
-        checkpoint.note(model)
-        done = about.get("step", 0)
-        check_place(about, fit, checkpoint.path)
-        self._order = DataOrder(fit)
-        self._draws = tell_draws(model, self._order.python)
-        self._going_on = bool(about)
-        self._epoch_random = None
-        start = self._start = about.get("epoch", fit.initial_epoch)
-        self._reached = min(start, fit.epochs)
-        self._began, self._fit_random = self._of_this_fit(about)
-        if about and max(start, about.get("ended", 0)) >= fit.epochs:
-            # Nothing is left: the loop over the epochs is empty.
-            start, done = max(start, fit.epochs), 0
-            if self._order.read_again:
-                self._order.leave_unread()
+    def _save(self, epoch, step, history, **about):
+        """Saves the run, at a place that all workers have agreed on."""
+        memory, arrays = [], []
+        for callback in self._remembering():
+            if hasattr(callback, "get_state"):
+                state = callback.get_state()
             else:
-                # A `fit()` that follows finds the data as this one left it.
-                self._order.pass_epochs(fit.epochs - fit.initial_epoch, None)
-            if lacks_variables(model):
-                build_on(model, self._order.any_batch())
-        else:
-            self._order.warn()
-            self._tell(self._order.compare(about))
-            self._find_data(start, done)
-            if about and not done and lacks_variables(model):
-                build_on(model, self._order.any_batch())
-        fit.replace_steps(self._steps_of_epoch)
-        if about:
-            model._initial_epoch = start
-            if not lacks_variables(model):
-                checkpoint.set(model)
-            # In the midst of the first epoch, what is read builds the model.
-        return True
-
-    def _call_last(self, callbacks):
-        """Comes after all other callbacks, and has their errors told."""
-        others = [c for c in callbacks.callbacks if c is not self]
-        if any(isinstance(callback, Resume) for callback in others):
-            raise ValueError(
-                "`callbacks` must have one `Resume`. Received: several. Leave "
-                "the others out."
-            )
-        callbacks.callbacks = [*others, self]
-        for hook in _WRITING:
-            setattr(callbacks, hook, told_of_disk()(getattr(callbacks, hook)))
-
-    def _of_this_fit(self, about):
-        """The first epoch of this `fit()`, and the random state at it."""
-        known = self._ended_with.get(self._checkpoint.directory)
-        if not about or (known == about["epoch"] and "step" not in about):
-            # The program calls `fit()` again, with data as for the first time.
-            return self._start, random_arrays()
-        state = random_state_of(self._checkpoint.arrays, "fit")
-        return about.get("began", 0), arrays_from_chief(state, self.model)
-
-    def _find_data(self, start, done):
-        steps = self._fit.iterator.steps_per_epoch or 0
-        sought = self._order.seek(start * steps + done)
-        if sought:
-            return
-        count = start - self._began
-        if count and self._order.read_again:
-            self._tell(f"reading the data of {count} epochs again.")
-        self._order.pass_epochs(count, self._fit_random)
-
-    def _tell(self, sentence):
-        """Prints a sentence once, if there is any."""
-        if sentence and is_chief(self.model):
-            print(f"{self._checkpoint.directory}: {sentence}", flush=True)
-
-    # How an epoch begins in its midst -----------------------------------------
-
-    def _steps_of_epoch(self):
-        """Generator of the steps of an epoch, in Keras' place."""
-        going_on, self._going_on = self._going_on, False
-        if not going_on:
-            self._epoch_random = random_arrays()
-            yield from self._fit.steps()
-            return
-        about = self._checkpoint.restored
-        done, arrays = about.get("step", 0), self._checkpoint.arrays
-        begun = random_state_of(arrays, "epoch")
-        begun = arrays_from_chief(begun, self.model)
-        if begun and self._order.python:
-            set_random_arrays(begun)
-        self._epoch_random = begun or random_arrays()
-        steps = self._fit.steps()
-        first = self._order.pass_steps(steps, done)
-        if done:
-            self._set_midst(about)
-            # Data of unknown length may end before there are other logs.
-            yield from self._fit.no_step(about["logs"])
-        if about.get("stopped"):
-            # It was to end there: Keras ends an epoch that has no more steps.
-            self.model.stop_training = True
-        elif first is not None:
-            yield first
-            yield from steps
-
-    def _set_midst(self, about):
-        """Undoes what callbacks did when the epoch began again."""
-        model, arrays = self.model, self._checkpoint.arrays
-        if lacks_variables(model):
-            build_on(model, self._order.any_batch())
-        self._checkpoint.set(model)
-        metrics = [arrays[k] for k in sorted(arrays) if k.startswith("metric")]
-        # Under a strategy Keras has built them.
-        alone = model.distribute_strategy.num_replicas_in_sync == 1
-        if alone and len(model.metrics_variables) < len(metrics):
-            batch = self._order.any_batch()
-            model.test_on_batch(*keras.utils.unpack_x_y_sample_weight(batch))
-            self._checkpoint.set(model)
-        set_metric_arrays(model, metrics)
-        self._give_back(about)
-
-    # What is kept beside the variables ----------------------------------------
-
-    def _others(self):
-        """The callbacks that remember by themselves."""
-        return [c for c in self._fit.callbacks.callbacks if c is not self]
-
-    def _give_back(self, about):
-        model, arrays = self.model, self._checkpoint.arrays
-        drawn = arrays_from_chief(random_state_of(arrays, "now"), model)
-        if drawn:
-            # What Python's own data have drawn since they have drawn again.
-            host = not (self._order.python and "step" in about)
-            set_random_arrays(drawn, host)
-        kept = [arrays[k] for k in sorted(arrays) if k.startswith("memory")]
-        parts = range(from_chief(len(kept), model))
-        kept = [from_chief(kept[i] if kept else None, model) for i in parts]
-        told = give_back(self._others(), about.get("memory", []), kept)
-        self._tell(told if "memory" in about else "")
-
-    def _save_step(self, step, steps, logs):
-        logs = {k: np.asarray(v).tolist() for k, v in (logs or {}).items()}
-        metrics = {
-            f"metric{index:05d}": array
-            for index, array in enumerate(metric_arrays(self.model))
-        }
-        if self._order.python:
-            metrics |= named(self._epoch_random, "epoch")
-        place = {"step": step, "steps": steps, "logs": logs}
-        place["stopped"] = bool(self.model.stop_training)
-        self._save(self._epoch, metrics, **place)
-
-    def _save(self, epoch, arrays, **about):
-        memory, more = memory_of(self._others())
-        arrays |= {f"memory{i:05d}": array for i, array in enumerate(more)}
-        arrays |= named(random_arrays(), "now")
-        if self._order.python:
-            arrays |= named(self._fit_random, "fit")
-        history = self._fit.callbacks._history
-        if is_chief(self.model):
-            self._checkpoint.save(
-                *(self.model, epoch, arrays),
-                **about,
-                began=self._began,
-                **self._order.about,
-                memory=memory,
-                history=history_of(history),
-            )
+                state = _changed(callback, self._noted[id(callback)])
+            memory.append([type(callback).__name__, _packed(state, arrays)])
+        self._checkpoint.save(
+            *(self.model, epoch, step),
+            {f"memory{i:05d}": array for i, array in enumerate(arrays)},
+            **about,
+            history=history,
+            memory=memory,
+            memory_arrays=len(arrays),
+            metrics=len(self.model.metrics_variables),
+            seed=self._seed,
+            steps=self._steps,
+        )
         self._saved = time.monotonic()
+
+    def _set_history(self):
+        """Gives the history back, after Keras has emptied it."""
+        if self._history:
+            self.model.history.epoch = list(self._history["epoch"])
+            self.model.history.history = dict(self._history["logs"])
+            self._history = None
+
+    def _history_now(self, epoch=None, logs=None):
+        """The history, with an epoch that Keras may not have added yet."""
+        own = self.model.history
+        epochs = [int(e) for e in own.epoch]
+        found = {
+            k: [np.asarray(v).tolist() for v in vs]
+            for k, vs in own.history.items()
+        }
+        if epoch is not None and epoch not in epochs:
+            epochs.append(epoch)
+            for name, value in (logs or {}).items():
+                found.setdefault(name, []).append(np.asarray(value).tolist())
+        return {"epoch": epochs, "logs": found}
 
     # When to save, and to stop ------------------------------------------------
 
     def _agreed(self, due, now):
-        """Whether to stop, and to save, for all workers alike."""
-        return self._agreement.reached(self._termination.requested, due, now)
+        """The signal to stop at, and whether to save, for all workers alike.
 
-    def _stop(self, place):
-        # Nobody ends before the first one has written.
+        They ask each other about once a second, and at the end of an epoch.
+        """
+        stop = self._signal or 0
+        if not several_workers(self.model):
+            return stop, due
+        self._asked_steps += 1
+        if self._asked_steps < self._ask_at and not now:
+            return 0, False
+        clock = time.monotonic()
+        ahead = self._asked_steps / max(clock - self._asked, 1e-3)
+        own = np.array([[stop, due, max(int(ahead), 1)]], np.int32)
+        if not is_chief(self.model):
+            own[0, 1:] = 0
+        stop, due, self._ask_at = from_all(own, self.model).max(axis=0)
+        self._asked, self._asked_steps = clock, 0
+        return int(stop), bool(due)
+
+    def _stop(self, number, epoch, step):
+        """Ends the process as a signal asks, when all is on the disk."""
+        # Nobody ends before the chief has written.
         from_chief(None, self.model)
-        self._lock.release()
-        how = " exactly" if self._order.exact and not self._draws else ""
-        self._termination.obey(
-            f"Stopped by SIGTERM after {place}, which is on the disk: "
-            f"{self._checkpoint.path}. To go on{how}, run the same command "
-            "again."
-            if is_chief(self.model)
-            else ""
+        name = signal.Signals(number).name
+        if is_chief(self.model):
+            print(
+                f"\nStopped by {name}. On the disk in {self._directory}: "
+                f"{_place(epoch, step)}. To go on, run the same command again.",
+                file=sys.stderr,
+                flush=True,
+            )
+        self._obeyed = True
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(128 + number)
+
+    @contextlib.contextmanager
+    def _noted_signals(self):
+        """Notes SIGTERM and Ctrl-C, for the run to stop after its step.
+
+        A second one acts at once. A handler that the program has set takes
+        over when the run has stopped. Outside of the main thread, where Python
+        hears of no signals, nothing is noted.
+        """
+        self._signal, self._obeyed, before = None, False, {}
+
+        def give_back():
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+        def note(number, frame):
+            if self._signal is not None:
+                give_back()
+                signal.raise_signal(number)
+            self._signal = number
+
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                # One that is ignored stays so, and so does one of C.
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    before[number] = signal.signal(number, note)
+        try:
+            yield
+        finally:
+            give_back()
+            number, self._signal = self._signal, None
+            own = before.get(number)
+            own = callable(own) and own is not signal.default_int_handler
+            if number in before and (own or not self._obeyed):
+                signal.raise_signal(number)
+
+    def _lock(self, model):
+        """Keeps other processes from training in the folder.
+
+        The system gives the lock up when the process ends, however it ends.
+        Of several workers the chief has it.
+        """
+        self._unlock()
+        taken = is_chief(model) and fcntl is not None and not self._take()
+        if from_chief(taken, model):
+            raise ValueError(
+                "`directory` must be of one run at a time. Received: "
+                f"directory={self._directory!r}, in which another process "
+                "trains. Wait for it, or choose another one."
+            )
+
+    def _take(self):
+        folder = os.open(self._directory, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(folder)
+            return False
+        except OSError:
+            # A disk without locks keeps nobody.
+            pass
+        self._locks[os.path.realpath(self._directory)] = folder
+        return True
+
+    def _unlock(self):
+        folder = self._locks.pop(os.path.realpath(self._directory), None)
+        if folder is not None:
+            os.close(folder)
+
+
+class _Callbacks(keras.callbacks.CallbackList):
+    """Callbacks, but for the steps that are done of the first epoch.
+
+    Attributes:
+        done: Integer, how many.
+    """
+
+    done = 0
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if batch >= self.done:
+            self.done = 0
+            super().on_train_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch, logs=None):
+        if not self.done:
+            super().on_train_batch_end(batch, logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.done = 0
+        super().on_epoch_end(epoch, logs)
+
+
+def run_fit(fit, *args, **kwargs):
+    """Calls `fit()` of a model, through the `Resume` among its callbacks.
+
+    A data set of several epochs, whose batches are indexed by the step, brings
+    its `steps_per_epoch` along.
+
+    Args:
+        fit: The method of a model.
+        *args, **kwargs: Its arguments, those of `keras.Model.fit()`.
+
+    Returns:
+        What `fit()` returns.
+    """
+    bound = inspect.signature(keras.Model.fit).bind(None, *args, **kwargs)
+    bound.apply_defaults()
+    arguments = dict(bound.arguments)
+    del arguments["self"]
+    x, steps = arguments["x"], arguments["steps_per_epoch"]
+    several = arguments["epochs"] - arguments["initial_epoch"] > 1
+    if hasattr(x, "from_step") and several and steps is None:
+        arguments["steps_per_epoch"] = x.steps_per_epoch
+    callbacks = _listed(arguments["callbacks"])
+    found = [c for c in callbacks if isinstance(c, Resume)]
+    if not found or isinstance(arguments["callbacks"], _Callbacks):
+        return fit(**arguments)
+    if len(found) > 1:
+        raise ValueError(
+            f"`callbacks` must have one `Resume`. Received: {len(found)}. "
+            "Leave the others out."
         )
+    others = [c for c in callbacks if c is not found[0]]
+    return found[0].run(fit, arguments, others)
+
+
+def _listed(callbacks):
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        callbacks = callbacks.callbacks
+    return keras.tree.flatten(callbacks or [])
+
+
+def _by_step(arguments, seed):
+    """Data of a `fit()` that begin at another step.
+
+    Returns:
+        Triple: the arguments of `fit()`; a function from how many epochs are
+        passed, and how many steps of the next, to what they have as `x`; and
+        whether it begins in the midst of an epoch, too.
+    """
+    x, steps = arguments["x"], arguments["steps_per_epoch"]
+    first, epochs = arguments["initial_epoch"], arguments["epochs"]
+    parts = x, arguments["y"], arguments["sample_weight"]
+    split = arguments["validation_split"]
+    if steps is None and not split and _are_arrays(parts):
+        batches = DatasetBatches.from_arrays(
+            _packed_arrays(*parts),
+            arguments["batch_size"] or 32,
+            seed,
+            bool(arguments["shuffle"]),
+        )
+        steps = batches.steps_per_epoch
+        x = batches.dataset(epochs, first * steps)
+        without = dict.fromkeys(("y", "sample_weight", "batch_size"))
+        arguments = {**arguments, **without}
+    if not isinstance(x, tf.data.Dataset):
+        return arguments, lambda epochs, done: x, False
+    indexed, count = hasattr(x, "from_step"), int(x.cardinality())
+    anew = steps is None and count > 0 and not indexed
+    if steps is None:
+        steps = count if count > 0 else getattr(x, "steps_per_epoch", None)
+
+    def begin(passed, done):
+        if indexed:
+            # One that is empty would build no model.
+            last = max((epochs - first) * steps - 1, 0)
+            left = x.from_step(min(passed * steps + done, last))
+            # Keras counts the steps that are done, too.
+            return left.filter(lambda *_: True)
+        if not anew:
+            return x.skip(passed * (steps or 0))
+        for _ in range(passed):
+            # Whenever it is read, the seeds of its order are drawn.
+            iter(x)
+        return tf.data.Dataset.range(epochs - first).flat_map(lambda _: x)
+
+    options = {"steps_per_epoch": steps, "shuffle": False}
+    return {**arguments, **options}, begin, indexed
+
+
+def _are_arrays(nest):
+    """Check whether all leaves are arrays, or none."""
+    leaves = [leaf for leaf in keras.tree.flatten(nest) if leaf is not None]
+    return bool(leaves) and all(
+        (isinstance(leaf, np.ndarray) or tf.is_tensor(leaf)) and len(leaf.shape)
+        for leaf in leaves
+    )
+
+
+def _packed_arrays(*parts):
+    """Inputs, targets and weights as one, of the types that Keras makes."""
+
+    def array(leaf):
+        if leaf is None:
+            return None
+        leaf = np.asarray(leaf)
+        double = leaf.dtype == "float64"
+        return leaf.astype(keras.config.floatx()) if double else leaf
+
+    parts = keras.tree.map_structure(array, parts)
+    return keras.utils.pack_x_y_sample_weight(*parts)
+
+
+def _first_batch(data):
+    return keras.utils.unpack_x_y_sample_weight(next(iter(data)))
+
+
+def _place(epoch, step):
+    epochs, steps = "s" * (epoch != 1), "s" * (step != 1)
+    place = f"{epoch} epoch{epochs}"
+    return f"{place} and {step} step{steps} of the next" if step else place
+
+
+def _changed(callback, before):
+    """Attributes of a callback that training has changed, no settings."""
+    settings = inspect.signature(type(callback)).parameters
+
+    def same(value, old):
+        plain = isinstance(value, str | int | float | np.generic)
+        return value is old or (plain and value == old)
+
+    return {
+        name: value
+        for name, value in vars(callback).items()
+        if name not in settings
+        and not callable(value)
+        and not same(value, before.get(name))
+    }
+
+
+def _packed(value, arrays):
+    """A value as JSON holds it; arrays are put into a list."""
+    if isinstance(value, dict):
+        items = [[key, _packed(part, arrays)] for key, part in value.items()]
+        return {"items": items}
+    if isinstance(value, list | tuple):
+        return [_packed(part, arrays) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"array": len(arrays) - 1}
+    return value
+
+
+def _unpacked(value, arrays):
+    if isinstance(value, list):
+        return [_unpacked(part, arrays) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    return {key: _unpacked(part, arrays) for key, part in value["items"]}

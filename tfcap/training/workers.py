@@ -135,45 +135,11 @@ def several_workers(model=None) -> bool:
 
     Example:
 
-    >>> tfcap.training.several_workers()
+    >>> from tfcap.training.workers import several_workers
+    >>> several_workers()
     False
     """
     return _of_workers(model) is not None
-
-
-def check_shared(directory: str | os.PathLike) -> None:
-    """Refuses a folder that is not the same one for all workers.
-
-    Args:
-        directory: String or path, which is there.
-
-    Raises:
-        ValueError: If a worker does not see what the chief writes.
-
-    Example:
-
-    >>> import tempfile
-    >>> tfcap.training.check_shared(tempfile.mkdtemp())
-    """
-    strategy = _of_workers()
-    if strategy is None:
-        return
-    token = from_chief(os.urandom(8).hex())
-    path = os.path.join(str(directory), f".shared-{token}")
-    if is_chief():
-        open(path, "x").close()
-    # Nobody looks before the chief has written, or cleans up before all saw.
-    from_chief(None)
-    seen = strategy.share(np.array([os.path.exists(path)], np.uint8))
-    if is_chief():
-        os.unlink(path)
-    if not seen.all():
-        raise ValueError(
-            "`directory` must be on a disk that all workers share. Received: "
-            f"directory={str(directory)!r}, in which not all of "
-            f"{len(seen)} workers see what the first one writes. Choose a "
-            "folder on a network disk."
-        )
 
 
 def _strategy(model=None):
