@@ -9,7 +9,7 @@ from PIL import Image
 
 from tfcap import extract
 from tfcap.data import load_features
-from tfcap.data.backbones import keras_hub_backbone
+from tfcap.data.backbones import preset_backbone
 
 
 @pytest.fixture(scope="module")
@@ -199,8 +199,8 @@ def test_a_preset_is_read_without_registers_and_scaled(
     features = load_features(path)
     assert features.shape == (3, 4, 16)
     pixels = np.random.default_rng(0).uniform(0, 255, (2, 8, 8, 3))
-    found = keras_hub_backbone(preset)(pixels.astype("f4"))
-    wanted = keras_hub_backbone(network)((pixels / 255 - 0.5).astype("f4"))
+    found = preset_backbone(preset)(pixels.astype("f4"))
+    wanted = preset_backbone(network)((pixels / 255 - 0.5).astype("f4"))
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
 
@@ -214,5 +214,5 @@ def test_the_image_encoder_of_siglip_is_read_before_its_pooling():
         intermediate_dim=16,
         image_shape=(8, 8, 3),
     )
-    backbone = keras_hub_backbone(encoder)
+    backbone = preset_backbone(encoder)
     assert backbone(np.zeros((2, 8, 8, 3), "f4")).shape == (2, 2, 2, 16)

@@ -13,10 +13,21 @@ from tfcap.data import extract_features
 from tfcap.data import load_features
 from tfcap.data import named_backbone
 from tfcap.data import read_image
-from tfcap.data.backbones import keras_hub_backbone
+from tfcap.data.backbones import preset_backbone
 from tfcap.data.backbones import published_weights
 
 IMAGES = np.random.default_rng(0).uniform(0, 255, (2, 64, 64, 3)).astype("f4")
+
+
+def cv_resnet():
+    models = pytest.importorskip("keras_cv").models
+    return models.ResNetV2Backbone(
+        include_rescaling=True,
+        stackwise_filters=[8, 16],
+        stackwise_blocks=[2, 2],
+        stackwise_strides=[1, 2],
+        input_shape=(None, None, 3),
+    )
 
 
 def hub_resnet():
@@ -43,10 +54,11 @@ def hub_vit():
     )
 
 
+@pytest.mark.parametrize("make", [cv_resnet, hub_resnet])
 @pytest.mark.parametrize("layer, side", [(None, 8), ("P2", 16), ("P3", 8)])
-def test_pyramid_levels_are_read_as_grids(layer, side):
-    model = hub_resnet()
-    backbone = keras_hub_backbone(model, layer, input_size=(64, 64))
+def test_pyramid_levels_are_read_as_grids(layer, side, make):
+    model = make()
+    backbone = preset_backbone(model, layer, input_size=(64, 64))
     assert backbone.input_size == (64, 64)
     grid = backbone(IMAGES)
     assert grid.shape[:3] == (2, side, side)
@@ -59,14 +71,14 @@ def test_a_layer_may_be_named():
     model = hub_resnet()
     name = model.layers[-2].name
     size = {"input_size": (64, 64)}
-    assert keras_hub_backbone(model, name, **size)(IMAGES).ndim == 4
+    assert preset_backbone(model, name, **size)(IMAGES).ndim == 4
     with pytest.raises(ValueError, match="layer='P9'"):
-        keras_hub_backbone(model, "P9", **size)
+        preset_backbone(model, "P9", **size)
 
 
 def test_tokens_of_a_transformer_become_a_square_grid_without_class():
     model = hub_vit()
-    backbone = keras_hub_backbone(model)
+    backbone = preset_backbone(model)
     assert backbone.input_size == (64, 64)
     tokens = keras.ops.convert_to_numpy(model(IMAGES, training=False))
     assert tokens.shape == (2, 17, 8)
@@ -88,7 +100,7 @@ def test_register_tokens_of_keras_hub_are_left_out(name, layer):
         num_register_tokens=4,
         image_shape=(28, 28, 3),
     )
-    backbone = keras_hub_backbone(model, layer)
+    backbone = preset_backbone(model, layer)
     images = IMAGES[:, :28, :28]
     output = model.pyramid_outputs["stem"] if layer else model.output
     model = keras.Model(model.inputs[0], output)
@@ -128,10 +140,13 @@ def test_tokens_that_may_be_no_grid_are_refused(count, registers, told):
         backbone(IMAGES[:1, :2, :2])
 
 
-def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "keras_hub", None)
+@pytest.mark.parametrize("package", ["keras_hub", "keras_cv"])
+def test_a_missing_package_is_named_with_the_way_to_get_it(
+    package, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=r"pip install tfcap\[vision\]"):
-        named_backbone("keras_hub:some_preset")
+        named_backbone(f"{package}:some_preset")
 
 
 def test_pixels_are_scaled_as_named():

