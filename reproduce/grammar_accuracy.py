@@ -15,8 +15,8 @@ def grammar_accuracy(
             trained on. Each caption is judged as it is and corrupted once.
 
     Returns:
-        Dict of floats in `[0, 1]`: `"human"`, each of
-        `tfcap.data.CORRUPTIONS` that occurs, and `"mean"`, the mean of
+        Dict of floats in `[0, 1]`: `"human"`, each
+        kind of corruption that occurs, and `"mean"`, the mean of
         `"human"` and of all that is corrupted.
 
     Example:

@@ -7,9 +7,9 @@ from dataclasses import fields
 
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff.style import chosen_looks
-from tfcap.curves import Aggregate
 from tfcap.curves.aggregate import BOUNDS
 from tfcap.curves.aggregate import CENTERS
+from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.lines import SPREADS
 
 #: Steps at which runs are compared.

@@ -9,7 +9,7 @@ from tensorboard_plugin_tfcap.tradeoff.level_tables import directions_note
 from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff.table import number
 from tensorboard_plugin_tfcap.tradeoff.table import seeds_text
-from tfcap.curves import hypervolume
+from tfcap.curves.areas import hypervolume
 
 #: Steps of the exact computation, of all methods: more would take seconds.
 _STEPS = 200_000

@@ -10,8 +10,8 @@ from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import found_cell
 from tensorboard_plugin_tfcap.tradeoff.table import number
 from tensorboard_plugin_tfcap.tradeoff.table import seeds_cell
-from tfcap.curves import Aggregate
 from tfcap.curves import compare_curves
+from tfcap.curves.aggregate import Aggregate
 
 #: More columns than these nobody compares.
 _MOST = 8

@@ -62,8 +62,8 @@ def axes_panel(
         at: String, the checkpoint of the points: where it is not `"best"`,
             marks of seeds at different steps are hollow. Defaults to
             `"last"`.
-        aggregate: `tfcap.curves.Aggregate` of seeds. Defaults to `None`:
-            their mean, and Student's interval.
+        aggregate: `Aggregate` of seeds. Defaults to `None`: their mean,
+            and Student's interval.
 
     Returns:
         `Panel`, and a list of notices of what is left out.
@@ -115,8 +115,8 @@ def parameter_panel(
         at: Float, the level of `x`. Defaults to `None`: the greatest that all
             curves reach.
         title: String before the panel's own title. Defaults to `""`.
-        aggregate: `tfcap.curves.Aggregate` of seeds. Defaults to `None`:
-            their mean, and Student's 95 % interval.
+        aggregate: `Aggregate` of seeds. Defaults to `None`: their mean,
+            and Student's 95 % interval.
         seeds: Dict of numbers of seeds by the same pairs, as of
             `compare_curves()`. Optional.
 

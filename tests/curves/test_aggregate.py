@@ -4,10 +4,10 @@ import math
 import numpy as np
 import pytest
 
-from tfcap.curves import Aggregate
 from tfcap.curves import Curve
 from tfcap.curves import compare_curves
 from tfcap.curves import mean_interval
+from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.lines import line_band
 
 VALUES = [3.0, 1.0, 8.0]

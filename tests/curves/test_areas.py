@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tfcap.curves import hypervolume
+from tfcap.curves.areas import hypervolume
 
 
 def by_inclusion_and_exclusion(points, reference):

@@ -2,13 +2,13 @@ import math
 
 import pytest
 
-from tfcap.curves import Aggregate
 from tfcap.curves import Curve
 from tfcap.curves import compare_curves
 from tfcap.curves import curve_overlap
 from tfcap.curves import group_curves
 from tfcap.curves import mean_interval
 from tfcap.curves import operating_point
+from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.areas import curve_areas
 
 

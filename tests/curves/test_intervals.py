@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from tfcap.curves import Aggregate
 from tfcap.curves import mean_interval
+from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.intervals import student_t_quantile
 
 

@@ -6,9 +6,9 @@ import tensorflow as tf
 
 from tests.data.tiny_captions import COUNTS
 from tests.data.tiny_captions import tiny_captions
-from tfcap.data import CORRUPTIONS
 from tfcap.data import GrammarBatches
-from tfcap.data import corrupt_captions
+from tfcap.data.grammar_batches import CORRUPTIONS
+from tfcap.data.grammar_batches import corrupt_captions
 
 CAPTIONS = tiny_captions()
 HUMAN = {tuple(row) for row in CAPTIONS.references.reshape(-1, 6)}

@@ -3,8 +3,8 @@ import numpy as np
 
 from reproduce.grammar_accuracy import grammar_accuracy
 from tests.data.tiny_captions import tiny_captions
-from tfcap.data import CORRUPTIONS
 from tfcap.data import GrammarBatches
+from tfcap.data.grammar_batches import CORRUPTIONS
 from tfcap.models import GrammarClassifier
 
 CAPTIONS = tiny_captions()

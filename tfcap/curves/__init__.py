@@ -3,8 +3,6 @@
 NumPy alone: importing it loads neither TensorFlow nor Keras.
 """
 
-from tfcap.curves.aggregate import Aggregate
-from tfcap.curves.areas import hypervolume
 from tfcap.curves.areas import operating_point
 from tfcap.curves.comparison import compare_curves
 from tfcap.curves.comparison import curve_overlap

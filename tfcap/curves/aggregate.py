@@ -46,7 +46,7 @@ class Aggregate:
 
     Example:
 
-    >>> aggregate = tfcap.curves.Aggregate("median", "range")
+    >>> aggregate = Aggregate("median", "range")
     >>> print(np.round(aggregate([1.0, 2.0, 9.0]), 3))
     [2. 1. 9.]
 

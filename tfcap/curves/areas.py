@@ -203,7 +203,7 @@ def hypervolume(points: ArrayLike, reference: ArrayLike) -> float:
 
     Example:
 
-    >>> tfcap.curves.hypervolume([[2.0, 1.0], [1.0, 3.0]], [0.0, 0.0])
+    >>> hypervolume([[2.0, 1.0], [1.0, 3.0]], [0.0, 0.0])
     4.0
 
     Reference:

@@ -98,7 +98,7 @@ def corrupt_captions(
         words: Integer array of two or more distinct ids, which random words
             are drawn from.
         rng: NumPy random generator.
-        kinds: Sequence of strings, keys of `tfcap.data.CORRUPTIONS`. Defaults
+        kinds: Sequence of strings, keys of `CORRUPTIONS`. Defaults
             to all of them.
         eos: Integer or tuple of integers, ids of EOS. Defaults to `2`.
         pad: Integer, id of padding. Defaults to `0`.
@@ -114,7 +114,7 @@ def corrupt_captions(
 
     >>> captions = np.array([[5, 6, 7, 2, 0], [8, 9, 5, 2, 0]])
     >>> rng = np.random.default_rng(0)
-    >>> found, kinds = tfcap.data.corrupt_captions(
+    >>> found, kinds = corrupt_captions(
     ...     captions, np.arange(4, 10), rng, kinds=["shuffle"]
     ... )
     >>> np.sort(found)
@@ -199,7 +199,7 @@ class GrammarBatches:
         captions: `EncodedCaptions`. Captions without words are left out.
         batch_size: Integer, human captions in a batch, B.
         seed: Integer. Defaults to `0`.
-        kinds: As those of `tfcap.data.corrupt_captions()`.
+        kinds: As those of `corrupt_captions()`.
 
     Example:
 

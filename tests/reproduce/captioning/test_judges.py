@@ -7,7 +7,7 @@ from reproduce.captioning.judges import pretrained_grammar
 from reproduce.experiment import Experiment
 from reproduce.study import read_written
 from tests.reproduce.psst.tiny_study import study
-from tfcap.data import CORRUPTIONS
+from tfcap.data.grammar_batches import CORRUPTIONS
 from tfcap.decoding import BeamSearch
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
