@@ -20,8 +20,8 @@ class NumberedBatches(CaptionBatches):
     `(B,)`, int32, beside the others.
     """
 
-    def inputs(self, rows, numbers=None, image=None):
-        found = super().inputs(rows, numbers, image)
+    def inputs(self, rows, numbers=None):
+        found = super().inputs(rows, numbers)
         return {**found, "row": np.asarray(rows, "int32")}
 
 

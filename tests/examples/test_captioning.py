@@ -182,7 +182,10 @@ def test_a_folder_without_data_or_closed_is_told_in_a_sentence(
     command[-1] = str(out)
     assert script.main([*command, "--data", "flickr8k"]) == 2
     said = capsys.readouterr().err
-    assert f"must be open to this user. Received: path='{out}'" in said
+    assert (
+        f"must be a file or folder that can be used. Received: path='{out}'"
+        in said
+    )
 
 
 def documented():

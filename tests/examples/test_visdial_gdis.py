@@ -53,7 +53,11 @@ def test_a_folder_without_data_or_closed_is_told(
     monkeypatch.setattr(command, "world_data", closed)
     assert example.main(arguments) == 2
     said = capsys.readouterr().err
-    assert f"not in a file. Received: path='{tmp_path / 'file' / 'run'}" in said
+    path = str(tmp_path / "file" / "run")
+    told = (
+        f"`path` must be a file or folder that can be used. Received: {path=}"
+    )
+    assert told[:-1] in said
 
 
 _TRUTH = ("true", "partly", "evasive", "false", "empty")

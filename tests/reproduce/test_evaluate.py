@@ -269,7 +269,7 @@ def test_a_metric_that_is_asked_for_and_absent_is_a_failure(run, capsys):
     ("more", "files", "told"),
     [
         ([], {}, "`split` must be given"),
-        (["--split=val"], {}, "`split` must name splits"),
+        (["--split=val"], {}, "must name splits of the file"),
         (["--split=test"], {"speaker": "listener.keras"}, "SPEAKER must be"),
         (["--split=test"], {"listener": "speaker.keras"}, "LISTENER must be"),
         (["--split=test"], {"speaker": "no.keras"}, "no.keras"),

@@ -280,7 +280,15 @@ def test_a_run_without_notice_goes_on_from_what_was_saved_in_time(
         run(tmp_path, linear, data, Break(3, 0), epochs=4)
 
 
-def test_ctrl_c_saves_too(whole, tmp_path, capsys):
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as of a program in a terminal; a shell's jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_saves_too(whole, tmp_path, capsys, ctrl_c):
     data = ARRAYS["arrays"]
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, linear, data, Stop(1, 0, signal.SIGINT))
@@ -291,7 +299,7 @@ def test_ctrl_c_saves_too(whole, tmp_path, capsys):
     same(run(tmp_path, linear, data, seed=99), whole(linear, data))
 
 
-def test_a_second_signal_acts_at_once(tmp_path):
+def test_a_second_signal_acts_at_once(tmp_path, ctrl_c):
     class Twice(Stop):
         def on_train_batch_begin(self, batch, logs=None):
             signal.raise_signal(signal.SIGINT)

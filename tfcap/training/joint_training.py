@@ -184,8 +184,8 @@ class JointTraining(keras.Model):
         objectives = {id(x.objective): x.objective for x in learners.values()}
         firsts = {id(self.learners[n].objective): n for n in reversed(learners)}
         self._prefixes = {
-            key: f"{name}_" if len(objectives) > 1 else ""
-            for key, name in firsts.items()
+            name: f"{firsts[id(x.objective)]}_" if len(objectives) > 1 else ""
+            for name, x in self.learners.items()
         }
         self.minibatch_size = minibatch_size
         self.updates_per_rollout = updates_per_rollout
@@ -200,7 +200,8 @@ class JointTraining(keras.Model):
         names = ["clipped_words"] if self.clipped_ratio else []
         for key, objective in objectives.items():
             logged = "loss", *objective.log_names()
-            names += [f"{self._prefixes[key]}{name}" for name in logged]
+            prefix = self._prefixes[firsts[key]]
+            names += [f"{prefix}{name}" for name in logged]
         self.trackers = {name: keras.metrics.Mean(name=name) for name in names}
         if nonfinite == "skip":
             self.trackers["skipped_updates"] = keras.metrics.Sum(
@@ -409,13 +410,13 @@ class JointTraining(keras.Model):
             key = id(self.learners[name].objective)
             groups.setdefault(key, []).append(name)
         computed = []
-        for key, names in groups.items():
+        for names in groups.values():
             losses, logs = self.learners[names[0]].objective.losses(episode)
             loss = sum(losses.values(), 0.0)
             for name in names:
                 network = self.learners[name].network
                 loss += weight_penalty(network.trainable_variables)
-            prefix = self._prefixes[key]
+            prefix = self._prefixes[names[0]]
             computed.append(Computed(names, prefix, losses, logs, loss))
         return computed
 

@@ -129,7 +129,9 @@ def test_few_dialogs_are_ranked_after_an_epoch(
     seen = {}
 
     def spy(*args, callbacks, **kwargs):
-        found = [c.evaluate() for c in callbacks if hasattr(c, "evaluate")]
+        found = [
+            c.evaluate() for c in callbacks.callbacks if hasattr(c, "evaluate")
+        ]
         seen["count"] = found[0].result()["count"] if found else None
         raise Captured
 

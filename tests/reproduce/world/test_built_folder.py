@@ -86,16 +86,15 @@ def test_an_interrupted_build_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.ESTALE])
-def test_a_disk_that_fails_is_told_with_the_folder(tmp_path, code):
+def test_a_full_disk_is_told_with_the_folder(tmp_path):
     def write(folder, about):
         # As of a write, which names no file.
-        raise OSError(code, os.strerror(code))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    told = "things_v.*Nothing was built" if code == errno.ENOSPC else "things_v"
-    with pytest.raises(OSError, match=told) as caught:
+    with pytest.raises(OSError, match="things_v.*Nothing was built") as caught:
         build(tmp_path, write)
-    assert caught.value.errno == code and not list(tmp_path.iterdir())
+    assert caught.value.errno == errno.ENOSPC
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_folder_of_folders_can_be_set(tmp_path, monkeypatch):
