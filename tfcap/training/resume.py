@@ -91,6 +91,8 @@ class Resume(keras.callbacks.Callback):
     Weights that are frozen in a pretrained network, one whose attribute
     `pretrained` is true as that of `CausalLMSpeaker` and `CLIPListener`, are
     not saved: the program loads the network again, and digests tell another.
+    Nor are networks that an objective reads and that nobody trains, such as a
+    frozen listener.
 
     Args:
         directory: String or path of the run's folder, made if absent.
@@ -512,7 +514,7 @@ def run_fit(fit, *args, **kwargs):
     """Calls `fit()` of a model, through the `Resume` among its callbacks.
 
     A data set of several epochs, whose batches are indexed by the step, brings
-    its `steps_per_epoch` along.
+    its `steps_per_epoch` and its order along.
 
     Args:
         fit: The method of a model.
@@ -527,8 +529,11 @@ def run_fit(fit, *args, **kwargs):
     del arguments["self"]
     x, steps = arguments["x"], arguments["steps_per_epoch"]
     several = arguments["epochs"] - arguments["initial_epoch"] > 1
-    if hasattr(x, "from_step") and several and steps is None:
-        arguments["steps_per_epoch"] = x.steps_per_epoch
+    if hasattr(x, "from_step"):
+        # It has an order of its own, of which Keras would warn.
+        arguments["shuffle"] = False
+        if several and steps is None:
+            arguments["steps_per_epoch"] = x.steps_per_epoch
     callbacks = _listed(arguments["callbacks"])
     found = [c for c in callbacks if isinstance(c, Resume)]
     if not found or isinstance(arguments["callbacks"], _Callbacks):
