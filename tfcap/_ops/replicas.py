@@ -14,6 +14,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops.private_names import is_function_graph
+from tfcap._ops.private_names import tracked
 from tfcap._ops.sequences import at_least_float32
 
 # By the `id` of a generator, what gives its seeds instead of its state.
@@ -164,16 +166,7 @@ def mean_over_replicas(values: Any, mask: Any = None):
     return ops.sum(ops.where(keep > 0, values, 0)) / ops.maximum(count, 1)
 
 
-def _tracked() -> type:
-    """Base class of what TensorFlow saves with the layer that holds it."""
-    if keras.backend.backend() != "tensorflow":
-        return object
-    import tensorflow as tf
-
-    return tf.__internal__.tracking.AutoTrackable
-
-
-class SeedGenerator(keras.random.SeedGenerator, _tracked()):
+class SeedGenerator(keras.random.SeedGenerator, tracked()):
     """A `keras.random.SeedGenerator` whose stream differs on every replica.
 
     Under `tf.distribute`, Keras' own generator draws the same numbers on every
@@ -339,7 +332,7 @@ def traced_function() -> Any:
     graph = tf.compat.v1.get_default_graph()
     if tf.executing_eagerly() or not hasattr(graph, "outer_graph"):
         return None
-    while type(graph) is not tf.__internal__.FuncGraph:
+    while not is_function_graph(graph):
         graph = graph.outer_graph
     return graph
 

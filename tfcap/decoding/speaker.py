@@ -14,6 +14,8 @@ from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops import token_log_probs
 from tfcap._ops.arguments import checked_number
+from tfcap._ops.private_names import layers_of
+from tfcap._ops.private_names import seed_generators
 from tfcap._ops.sequences import IMPOSSIBLE
 from tfcap._ops.sequences import LONGEST_UNROLLED
 from tfcap._ops.sequences import same_shapes
@@ -258,14 +260,11 @@ class SameDraws:
     """
 
     def __init__(self, network: Any):
-        layers = ()
-        if hasattr(network, "_flatten_layers"):
-            layers = network._flatten_layers()
         # A generator may belong to several layers.
         states = {
             id(generator): generator.state
-            for layer in layers
-            for generator in layer._seed_generators
+            for layer in layers_of(network)
+            for generator in seed_generators(layer)
         }
         self.states = list(states.values())
         self.before = [ops.copy(state) for state in self.states]

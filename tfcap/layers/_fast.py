@@ -36,6 +36,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import token_log_probs
+from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import LONGEST_UNROLLED
 from tfcap._ops.sequences import likeliest_words
 
@@ -474,7 +475,7 @@ def decoding_layers(
         steps: Integer, steps at most.
     """
     contexts = contextlib.ExitStack()
-    for layer in network._flatten_layers():
+    for layer in layers_of(network):
         if isinstance(layer, Stepwise):
             contexts.enter_context(layer.decoding(rows, steps))
     return contexts

@@ -12,6 +12,8 @@ from keras import ops
 
 from tfcap._io import load_arrays
 from tfcap._io import save_arrays
+from tfcap._ops.private_names import layers_of
+from tfcap._ops.private_names import seed_generators
 
 #: Attributes that hold a rate of dropout, in Keras' layers and in ours.
 RATES = (
@@ -55,7 +57,7 @@ def without_dropout(network: keras.layers.Layer) -> keras.layers.Layer:
     >>> tfcap.models.without_dropout(speaker).dropout.rate
     0.0
     """
-    for layer in network._flatten_layers():
+    for layer in layers_of(network):
         for name in dropout_rates(layer):
             # A recurrent layer of Keras shows the rates of its cell.
             if not isinstance(getattr(type(layer), name, None), property):
@@ -72,7 +74,7 @@ def uses_training(layer: keras.layers.Layer) -> bool:
     if isinstance(layer, keras.layers.BatchNormalization):
         return True
     rates = dropout_rates(layer).values()
-    draws = bool(getattr(layer, "_seed_generators", ()))
+    draws = bool(seed_generators(layer))
     return draws and (not rates or any(rate > 0 for rate in rates))
 
 
@@ -129,8 +131,7 @@ class WithoutAdapters:
 
 
 def _adapted(network):
-    layers = getattr(network, "_flatten_layers", lambda: ())()
-    return [x for x in layers if getattr(x, "lora_enabled", False)]
+    return [x for x in layers_of(network) if getattr(x, "lora_enabled", False)]
 
 
 @contextlib.contextmanager

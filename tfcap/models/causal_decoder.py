@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops.private_names import layers_of
 from tfcap.layers._fast import cast_words
 from tfcap.layers._fast import embed_words
 from tfcap.models.adapters import uses_training
@@ -123,7 +124,7 @@ class CausalDecoder(keras.layers.Layer):
         return any(
             uses_training(layer)
             for block in self.backbone.transformer_layers
-            for layer in block._flatten_layers()
+            for layer in layers_of(block)
         )
 
     @property

@@ -12,6 +12,7 @@ from tfcap._ops import sequence_mask
 from tfcap._ops.arguments import batch_entry
 from tfcap._ops.arguments import check_shapes
 from tfcap._ops.arguments import check_values
+from tfcap._ops.private_names import layers_of
 from tfcap.layers._fast import masked_word_scores
 from tfcap.models.adapters import uses_training
 from tfcap.models.causal_decoder import CausalDecoder
@@ -370,7 +371,7 @@ class CausalLMSpeaker(keras.Model):
     @property
     def begin_uses_training(self) -> bool:
         """True if `begin(training=True)` may differ from inference."""
-        return any(uses_training(layer) for layer in self._flatten_layers())
+        return any(uses_training(layer) for layer in layers_of(self))
 
     def build(self, input_shape):
         if self.prefix is not None and not self.prefix.built:

@@ -13,6 +13,7 @@ from tfcap._ops import check_shape
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops.arguments import checked_integer
+from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import each_word
 from tfcap.layers import SoftEmbedding
 from tfcap.layers._fast import Stepwise
@@ -201,7 +202,7 @@ class WordByWord(keras.Model):
         of_words = [id(layer) for layer in self.layers_of_words()]
         return any(
             uses_training(layer)
-            for layer in self._flatten_layers()
+            for layer in layers_of(self)
             if id(layer) not in of_words
         )
 

@@ -18,6 +18,8 @@ from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import check_values
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
+from tfcap._ops.private_names import layer_of_output
+from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import each_word
 from tfcap.models.adapters import uses_training
 from tfcap.models.inputs import with_parts
@@ -120,7 +122,7 @@ class WrappedSpeaker(keras.Model):
         if self.condition_dropout:
             return True
         return self.encoder is not None and any(
-            uses_training(layer) for layer in self.encoder._flatten_layers()
+            uses_training(layer) for layer in layers_of(self.encoder)
         )
 
     def references(self, inputs: dict) -> Any:
@@ -296,7 +298,7 @@ def _output_layer(model):
     outputs = getattr(model, "outputs", None)
     if not outputs or len(outputs) != 1:
         return model if not isinstance(model, keras.Model) else None
-    layer = outputs[0]._keras_history.operation
+    layer = layer_of_output(outputs[0])
     return layer if layer is model else _output_layer(layer)
 
 

@@ -259,7 +259,8 @@ class JointTraining(keras.Model):
         self.optimizers = optimizers
         super().compile(optimizer=optimizers[0], **kwargs)
         if len(optimizers) > 1:
-            self.optimizer = JointOptimizer(optimizers)
+            trained = [network.trainable_variables for network in self.networks]
+            self.optimizer = JointOptimizer(optimizers, trained)
 
     def optimizer_of(self, name: str) -> keras.optimizers.Optimizer:
         """The optimizer of a learner, by name, after `compile()`."""

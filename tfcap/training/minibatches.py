@@ -333,10 +333,14 @@ def train_function(model: keras.Model) -> Callable:
         options = {"reduce_retracing": True, "autograph": False}
         draw_all = tf.function(draw_all, **options)
         update_part = tf.function(update_part, **options)
-    draw_all = model._autoconvert_optionals(draw_all)
 
     def train(iterator):
-        drawn = draw_all(next(iterator))
+        # Keras hands on what is None as an optional value.
+        data = keras.tree.map_structure(
+            lambda x: None if isinstance(x, tf.experimental.Optional) else x,
+            next(iterator),
+        )
+        drawn = draw_all(data)
         rows = strategy.experimental_local_results(drawn["total"])[0]
         count = -(-int(rows) // (model.minibatch_size or max(int(rows), 1)))
         for index in [*range(count)] * model.updates_per_rollout:

@@ -12,9 +12,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfcap._ops.private_names import begin_at
 from tfcap.data import DatasetBatches
 from tfcap.training.checkpoint import RunCheckpoint
-from tfcap.training.initial_epoch import begin_at
 from tfcap.training.workers import from_all
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief

@@ -211,6 +211,7 @@ class JointOptimizer(keras.optimizers.MultiOptimizer):
 
     Args:
         optimizers: List of `keras.optimizers.Optimizer`s, all built.
+        variables: List of lists of what each of them trains.
 
     Attributes:
         optimizers: Sequence of the optimizers; of one that scales the loss,
@@ -218,10 +219,10 @@ class JointOptimizer(keras.optimizers.MultiOptimizer):
         iterations: Steps of the learner that has taken most.
     """
 
-    def __init__(self, optimizers):
+    def __init__(self, optimizers, variables):
         super().__init__(None)
-        # Not a list, of which Keras would save every entry, as the model's.
-        self._whole = UserList(optimizers)
+        # No lists, of which Keras would save every entry, as the model's.
+        self._whole, self._trained = UserList(optimizers), UserList(variables)
         self.built = True
 
     @property
@@ -238,8 +239,8 @@ class JointOptimizer(keras.optimizers.MultiOptimizer):
         return max(counts, key=lambda n: int(keras.ops.convert_to_numpy(n)))
 
     def finalize_variable_values(self, var_list):
-        for optimizer in self.optimizers:
-            optimizer.finalize_variable_values(optimizer._trainable_variables)
+        for optimizer, trained in zip(self.optimizers, self._trained):
+            optimizer.finalize_variable_values(trained)
 
     def save_own_variables(self, store):
         """Saves nothing: the optimizers are the model's, which saves them."""

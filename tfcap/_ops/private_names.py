@@ -1,0 +1,55 @@
+"""Names of Keras and TensorFlow that are not public, read here alone.
+
+There is no public way to what they give. A test looks at each of them, and
+`.ci/bounds` runs it with the lowest and the newest versions.
+"""
+
+from typing import Any
+
+import keras
+
+
+def layers_of(network: Any) -> list:
+    """A layer and its parts, at any depth; none of what is no Keras layer."""
+    if not isinstance(network, keras.layers.Layer):
+        return []
+    return list(network._flatten_layers())
+
+
+def seed_generators(layer: keras.layers.Layer) -> list:
+    """The seed generators of a layer, those of its parts left out."""
+    return list(layer._seed_generators)
+
+
+def layer_of_output(tensor: Any) -> keras.layers.Layer:
+    """The layer that made a symbolic tensor of a functional model."""
+    return tensor._keras_history.operation
+
+
+def begin_at(model: keras.Model, epoch: int | None) -> None:
+    """Has the `fit()` that calls a callback begin at an epoch.
+
+    `keras.callbacks.BackupAndRestore` sets the same attribute. It stays, also
+    for the next `fit()`, until it is `None`.
+
+    Args:
+        model: `keras.Model`, in `on_train_begin()`.
+        epoch: Integer, or `None`.
+    """
+    model._initial_epoch = epoch
+
+
+def tracked() -> type:
+    """Base class of what TensorFlow saves with the layer that holds it."""
+    if keras.backend.backend() != "tensorflow":
+        return object
+    import tensorflow as tf
+
+    return tf.__internal__.tracking.AutoTrackable
+
+
+def is_function_graph(graph: Any) -> bool:
+    """Check whether a graph is a function's, and no loop's or branch's."""
+    import tensorflow as tf
+
+    return type(graph) is tf.__internal__.FuncGraph
