@@ -255,6 +255,7 @@ def test_selection_keeps_relevance_with_its_dialog(annotate):
         ([entry(round_id=0)], r"image 103\), round 0 `round_id`"),
         ([entry(round_id=5)], r"`round_id` is not in 1\.\.4"),
         ([entry(gt_relevance=[1.0])], "are not 7 numbers from 0 to 1"),
+        ([entry(), entry()], "round 2 the round is annotated again"),
         ([entry(gt_relevance=["x"] * 7)], "are not 7 numbers from 0 to 1"),
         ([entry(image_id=9)], "no annotation is about an image"),
     ],

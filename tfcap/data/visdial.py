@@ -232,6 +232,9 @@ def load_relevance(
         if len(values) != expected or not all(map(_is_relevance, values)):
             problem = f"`{key}` are not {expected} numbers from 0 to 1"
             raise malformed(path, where, problem, _FIX)
+        if not np.isnan(relevance[row, turn - 1]).all():
+            problem = "the round is annotated again"
+            raise malformed(path, where, problem, "Keep one annotation of it.")
         relevance[row, turn - 1, :expected] = values
     if entries and not matched:
         raise malformed(
