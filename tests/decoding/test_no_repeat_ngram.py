@@ -7,8 +7,8 @@ from tests import tiny
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
-from tfcap.decoding.logits_processors import NONE
-from tfcap.decoding.logits_processors import no_repeat_ngram
+from tfcap.decoding.rollout import NONE
+from tfcap.decoding.rollout import no_repeat_ngram
 from tfcap.layers import Categorical
 
 

@@ -3,8 +3,8 @@ import pytest
 
 from tests import tiny
 from tfcap.decoding import SumAndSample
-from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.loop import read_again
+from tfcap.decoding.rollout import NONE
 from tfcap.decoding.sum_and_sample import _Others
 
 LENGTH = 3

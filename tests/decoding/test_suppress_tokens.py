@@ -9,7 +9,7 @@ from tests import tiny
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
-from tfcap.decoding.logits_processors import suppress_tokens
+from tfcap.decoding.rollout import suppress_tokens
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST

@@ -5,7 +5,7 @@ import pytest
 
 from tests import tiny
 from tfcap.decoding import Sample
-from tfcap.decoding.logits_processors import top_k_top_p
+from tfcap.decoding.rollout import top_k_top_p
 from tfcap.layers import Categorical
 
 LOGITS = np.log(np.array([[0.4, 0.05, 0.3, 0.05, 0.2]], "float32"))

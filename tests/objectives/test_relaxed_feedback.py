@@ -8,8 +8,8 @@ from keras import ops
 from tests import tiny
 from tfcap.decoding import Sample
 from tfcap.decoding import stepwise_log_probs
-from tfcap.decoding.logits_processors import NONE
-from tfcap.decoding.logits_processors import LogitsProcessors
+from tfcap.decoding.rollout import NONE
+from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.objectives import Episode

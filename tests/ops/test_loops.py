@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfcap._ops.sequences import each_word
+from tfcap._ops.loops import each_word
 
 
 def gradient(function, weight):

@@ -158,7 +158,7 @@ def test_what_must_be_known_is_named(networks):
 
     with pytest.raises(ValueError, match="whose state grows with every word"):
         trace(lambda x: decoding.stepwise_log_probs(speaker, state, x))
-    processors = decoding.logits_processors.LogitsProcessors(no_repeat_ngram=2)
+    processors = decoding.rollout.LogitsProcessors(no_repeat_ngram=2)
     with pytest.raises(ValueError, match="number is not known"):
         trace(
             lambda x: decoding.stepwise_log_probs(

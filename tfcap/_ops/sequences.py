@@ -1,5 +1,6 @@
-"""Sequences of words: masks, loops over words, log probabilities."""
+"""Tensors of words: checks, masks, log probabilities and n-grams."""
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 from keras import ops
+from numpy.typing import NDArray
 
 #: Below every score; exp() of it is 0 in float32, and differences with it stay
 #: finite.
@@ -14,8 +16,191 @@ LARGE_NEGATIVE = -1e30
 #: Logit of an impossible word: its probability is 0, and differences with it
 #: are finite, as they are not with minus infinity.
 IMPOSSIBLE = -1e9
-#: Steps above which a graph of every step is slow to build.
-LONGEST_UNROLLED = 32
+
+#: Words of the longest n-gram of a table.
+MAX_ORDER = 4
+#: Largest id that a key holds; 65,534 stands for a word that no key has.
+MAX_ID = 2**16 - 3
+#: Slots that an n-gram may lie in, and how full the table may be for that.
+_PROBES, _FULLEST = 2, 0.48
+
+
+def check_shape(tensor: Any, axes: str, name: str):
+    """Refuses a tensor whose static shape does not fit a legend.
+
+    Costs nothing when a graph runs: only static shapes are looked at, and an
+    axis of unknown size fits everything.
+
+    Args:
+        tensor: Tensor, array or `KerasTensor`.
+        axes: String, one word an axis, such as `"B S T"`. A number must be
+            met exactly; a letter that is repeated must have one size. A
+            leading `"..."` stands for any number of axes.
+        name: String, the argument's name, for the message.
+
+    Raises:
+        ValueError: If the shape does not fit.
+
+    Example:
+
+    >>> tfcap._ops.check_shape(np.zeros((2, 5, 7)), "B S T", "log_probs")
+    >>> tfcap._ops.check_shape(np.zeros((2, 7)), "B S T", "log_probs")
+    Traceback (most recent call last):
+    ValueError: `log_probs` must have shape (B, S, T). Received: shape=(2, 7).
+    """
+    check_shapes(**{name: (tensor, axes)})
+
+
+def check_shapes(**tensors):
+    """Refuses tensors that do not fit each other, and so would broadcast.
+
+    A letter, and what `"..."` stands for, must have one size in all of them.
+
+    Args:
+        **tensors: Pairs `(tensor, axes)` by name, axes as in `check_shape()`.
+
+    Raises:
+        ValueError: If a shape does not fit its axes, or those before it.
+
+    Example:
+
+    >>> from tfcap._ops.sequences import check_shapes
+    >>> labels, scores = np.zeros((4, 1)), np.zeros((4, 5))
+    >>> check_shapes(labels=(labels, "B N"), scores=(scores, "B N"))
+    Traceback (most recent call last):
+    ValueError: `scores` must have the N of `labels`. Received: \
+labels.shape=(4, 1), scores.shape=(4, 5).
+    """
+    known = {}
+    for name, (tensor, axes) in tensors.items():
+        shape = tuple(tensor.shape)
+        sizes = _sizes(shape, axes.split())
+        if sizes is None:
+            raise ValueError(
+                f"`{name}` must have shape ({', '.join(axes.split())}). "
+                f"Received: shape={shape}."
+            )
+        for letter, size in sizes.items():
+            expected, first = known.setdefault(letter, (size, name))
+            if expected is None:
+                known[letter] = size, name
+            elif size not in (None, expected):
+                what = "axes" if letter.startswith(".") else letter
+                raise ValueError(
+                    f"`{name}` must have the {what} of `{first}`. Received: "
+                    f"{first}.shape={tuple(tensors[first][0].shape)}, "
+                    f"{name}.shape={shape}."
+                )
+
+
+def _sizes(shape, letters):
+    """Sizes by letter, those of `"..."` by dots; `None` where they differ."""
+    sizes = {}
+    if letters[0] == "...":
+        lead = len(shape) - len(letters) + 1
+        letters = [*(f"...{i}" for i in range(lead)), *letters[1:]]
+        sizes["..."] = lead
+    if len(letters) != len(shape):
+        return None
+    for letter, size in zip(letters, shape):
+        expected = int(letter) if letter.isdigit() else sizes.get(letter)
+        if None not in (size, expected) and size != expected:
+            return None
+        sizes[letter] = size if expected is None else expected
+    return sizes
+
+
+def batch_entry(inputs, key: str, what: str, remedy: str = "", pad: int = 0):
+    """Look up an entry of a batch by its key.
+
+    Args:
+        inputs: Dict of tensors, or of their shapes.
+        key: String.
+        what: String, what it is, for the message.
+        remedy: String, for the message.
+        pad: Integer, by which ragged ids are filled. Defaults to `0`.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    if isinstance(inputs, dict) and key in inputs:
+        return dense(inputs[key], pad)
+    received = type(inputs).__name__
+    if isinstance(inputs, dict):
+        received = f"inputs with {', '.join(sorted(inputs))}"
+    message = (
+        f"`inputs` must hold {key!r}, {what}. Received: {received}. {remedy}"
+    )
+    raise ValueError(message.rstrip())
+
+
+def mask_for(function: Callable, mask: Any) -> dict:
+    """Returns a mask as an argument, of a function that takes one.
+
+    A user's network, of which `embed_images(image, training)` is asked, need
+    not.
+
+    Args:
+        function: Callable.
+        mask: Tensor, or `None` where nothing is masked.
+
+    Returns:
+        Dict of `mask`, or an empty one.
+
+    Example:
+
+    >>> from tfcap._ops.sequences import mask_for
+    >>> mask_for(lambda image, mask=None: image, 1), mask_for(len, 1)
+    ({'mask': 1}, {})
+    """
+    if mask is None or "mask" not in inspect.signature(function).parameters:
+        return {}
+    return {"mask": mask}
+
+
+def check_values(holds: Any, message: str, value: Any = None) -> Any:
+    """Refuses values for which a condition does not hold.
+
+    Shapes and types are checked while a graph is traced; what only values
+    tell is checked whenever it runs. TensorFlow alone can do that within a
+    graph, and not within one that XLA compiles: there, and on other backends,
+    nothing is checked.
+
+    Args:
+        holds: Boolean tensor, the condition.
+        message: String.
+        value: Tensor, optional.
+
+    Returns:
+        `value`; in a graph, what is computed of it waits for the check.
+
+    Raises:
+        ValueError: If it does not hold, where tensors have values. In a graph
+            of TensorFlow it is a `tf.errors.InvalidArgumentError`.
+
+    Example:
+
+    >>> from tfcap._ops.sequences import check_values
+    >>> check_values(keras.ops.any([0, 1] == 2), "`x` must hold a 2.")
+    Traceback (most recent call last):
+    ValueError: `x` must hold a 2.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return value
+    import tensorflow as tf
+
+    if isinstance(holds, keras.KerasTensor):
+        return value
+    holds = tf.convert_to_tensor(holds)
+    if tf.executing_eagerly():
+        if not bool(holds):
+            raise ValueError(message)
+        return value
+    check = tf.debugging.Assert(holds, [message])
+    if value is None:
+        return None
+    with tf.control_dependencies([check]):
+        return tf.identity(value)
 
 
 def at_least_float32(tensor):
@@ -465,155 +650,6 @@ def map_distinct(function: Callable, rows: Any) -> Any:
     return ops.take(function(distinct), index, axis=0)
 
 
-def each_word(
-    step: Callable,
-    state: Any,
-    words: Any,
-    dtype: str = "float32",
-    unroll: bool | None = None,
-) -> Any:
-    """Runs a recurrence over words, step by step or in a loop of the graph.
-
-    Args:
-        step, state, words, dtype: As of `scan_words()`. Step by step, the
-            shapes of the state may change, and `dtype` does not matter.
-        unroll: Boolean, whether every step is a part of the graph. Defaults to
-            `None`: where there are at most 32, or a state changes its shapes.
-
-    Returns:
-        Tensor of shape `(n, T, ...)`, the outputs of all steps.
-
-    Example:
-
-    >>> from tfcap._ops.sequences import each_word
-    >>> total = each_word(
-    ...     lambda x, state: (state + x, state + x),
-    ...     np.zeros(1, "float32"),
-    ...     np.ones((1, 40), "float32"),
-    ... )
-    >>> print(total[0, ::13].numpy())
-    [ 1. 14. 27. 40.]
-    """
-    length = words.shape[1]
-    if length is None:
-        return scan_words(step, state, words, dtype)
-    if unroll is None:
-        unroll = length <= LONGEST_UNROLLED
-    columns, start = [], 0
-    if not unroll:
-        # The first step tells whether the state keeps its shapes.
-        first, after = step(words[:, 0], state)
-        if same_shapes(state, after):
-            first = ops.cast(first, dtype)[:, None]
-            rest = scan_words(step, after, words[:, 1:], dtype)
-            return ops.concatenate([first, rest], axis=1)
-        columns, start, state = [first], 1, after
-    for word in ops.unstack(words, length, axis=1)[start:]:
-        column, state = step(word, state)
-        columns.append(column)
-    return ops.stack(columns, axis=1)
-
-
-def same_shapes(before: Any, after: Any, free: int = 0) -> bool:
-    """Check whether two nests of tensors have the same static shapes.
-
-    The first `free` axes may be of any size.
-    """
-    before, after = map(keras.tree.flatten_with_path, (before, after))
-    if [path for path, _ in before] != [path for path, _ in after]:
-        return False
-    return all(
-        len(x.shape) == len(y.shape)
-        and all(
-            m == n or None in (m, n)
-            for m, n in zip(x.shape[free:], y.shape[free:])
-        )
-        for (_, x), (_, y) in zip(before, after)
-    )
-
-
-def scan_words(
-    step: Callable, state: Any, words: Any, dtype: str = "float32"
-) -> Any:
-    """Runs a recurrence over words in a loop of the graph, with gradient.
-
-    A step is traced once, and the number of words may be unknown.
-
-    Args:
-        step: Callable from the words of a step, `(n, ...)`, and the state to
-            an output `(n, ...)` and the next state.
-        state: Nest of tensors with leading axis `n`, whose shapes stay.
-        words: Tensor of shape `(n, T, ...)`.
-        dtype: String, of the output.
-
-    Returns:
-        Tensor of shape `(n, T, ...)`, the outputs of all steps.
-
-    Raises:
-        ValueError: If `step` returns a state of other shapes.
-
-    Example:
-
-    >>> from tfcap._ops.sequences import scan_words
-    >>> total = scan_words(
-    ...     lambda x, state: (state + x, state + x),
-    ...     np.zeros(1, "float32"),
-    ...     np.array([[1.0, 2.0, 3.0]], "float32"),
-    ... )
-    >>> print(total.numpy())
-    [[1. 3. 6.]]
-    """
-    if keras.backend.backend() != "tensorflow":
-        return _scan(step, state, words, dtype)
-    import tensorflow as tf
-
-    words = tf.convert_to_tensor(words)
-    state = keras.tree.map_structure(tf.convert_to_tensor, state)
-    length, first = tf.shape(words)[1], keras.tree.flatten(state)
-    # Of every leaf, all axes but that of rows stay.
-    shapes = [tf.TensorShape([None, *leaf.shape[1:]]) for leaf in first]
-    columns = tf.TensorArray(words.dtype, length, infer_shape=False)
-    columns = columns.unstack(tf.einsum("nt...->tn...", words))
-    rows = tf.TensorShape([None, *words.shape[2:]])
-
-    def body(t, leaves, outputs):
-        word = tf.ensure_shape(columns.read(t), rows)
-        before = keras.tree.pack_sequence_as(state, leaves)
-        output, after = step(word, before)
-        _check_kept(before, after)
-        leaves = [
-            tf.ensure_shape(tf.cast(leaf, old.dtype), shape)
-            for leaf, old, shape in zip(
-                keras.tree.flatten(after), first, shapes
-            )
-        ]
-        return t + 1, leaves, outputs.write(t, tf.cast(output, dtype))
-
-    _, _, outputs = tf.while_loop(
-        lambda t, *_: t < length,
-        body,
-        (tf.constant(0), first, tf.TensorArray(dtype, length)),
-        shape_invariants=(tf.TensorShape([]), shapes, tf.TensorShape(None)),
-        maximum_iterations=length,
-    )
-    return tf.einsum("tn...->nt...", outputs.stack())
-
-
-def _scan(step, state, words, dtype):
-    """The same on backends that know the number of words."""
-
-    def body(before, word):
-        output, after = step(word, before)
-        after = keras.tree.map_structure(
-            lambda x, y: ops.cast(x, y.dtype), after, before
-        )
-        return after, ops.cast(output, dtype)
-
-    state = keras.tree.map_structure(ops.convert_to_tensor, state)
-    _, outputs = ops.scan(body, state, ops.moveaxis(words, 1, 0))
-    return ops.moveaxis(outputs, 0, 1)
-
-
 def dense(tensor: Any, pad: int = 0) -> Any:
     """Pads a ragged tensor of ids, such as one of `ragged_batch()`.
 
@@ -636,22 +672,6 @@ def dense(tensor: Any, pad: int = 0) -> Any:
             "Pad them by `padded_batch()`, with `image_mask` beside images."
         )
     return tensor.to_tensor(default_value=pad)
-
-
-def _check_kept(before, after):
-    """Refuses states whose shapes change from step to step."""
-    if same_shapes(before, after):
-        return
-    shapes = [
-        keras.tree.map_structure(lambda x: x.shape, tree)
-        for tree in (before, after)
-    ]
-    raise ValueError(
-        "`T`, the number of words, must be known while a graph is traced "
-        "for a speaker whose state grows with every word. Received: "
-        f"states of shapes {shapes[0]} and then {shapes[1]}. Pad to a "
-        "fixed number, such as by `padded_shapes` of `padded_batch()`."
-    )
 
 
 def straight_through(hard: Any, soft: Any) -> Any:
@@ -681,3 +701,280 @@ def straight_through(hard: Any, soft: Any) -> Any:
       Neurons for Conditional Computation, 2013, section 4
     """
     return hard + (soft - ops.stop_gradient(soft))
+
+
+def words_only(tokens: Any, mask: Any) -> Any:
+    """Ids of the words of sentences, -1 elsewhere.
+
+    What the functions on n-grams read: an id below 0 is no word, and equals
+    no word, so that nothing under a mask can change a result.
+
+    Args:
+        tokens: Integer tensor of shape `(..., T)`.
+        mask: Tensor of the same shape, nonzero where a word counts.
+
+    Returns:
+        Int32 tensor of shape `(..., T)`.
+
+    Example:
+
+    >>> print(tfcap._ops.words_only(np.array([7, 5, 9]), [1, 1, 0]).numpy())
+    [ 7  5 -1]
+    """
+    tokens = ops.cast(tokens, "int32")
+    return ops.where(ops.cast(mask, "bool"), tokens, -1)
+
+
+def sentence_lengths(words: Any) -> Any:
+    """Number of words of sentences.
+
+    Args:
+        words: Integer tensor of shape `(..., T)`, below 0 where there is none.
+
+    Returns:
+        Float32 tensor of shape `(...)`.
+
+    Example:
+
+    >>> print(tfcap._ops.sentence_lengths(np.array([[7, 5, -1]])).numpy())
+    [2.]
+    """
+    return ops.sum(ops.cast(ops.greater_equal(words, 0), "float32"), axis=-1)
+
+
+def ngram_counts(words: Any, others: Any, max_order: int = 4) -> Any:
+    """Counts the n-grams that start at each word in another sentence.
+
+    With `others=words`, counts them in their own sentence.
+
+    Args:
+        words: Integer tensor of shape `(..., T)`, below 0 where there is no
+            word.
+        others: Integer tensor of shape `(..., U)`, as `words`. Leading axes
+            broadcast.
+        max_order: Positive integer. Defaults to `4`.
+
+    Returns:
+        Float32 tensor of shape `(..., max_order, T)`: at `[..., n - 1, i]`
+        how often the n-gram of order `n` that starts at word `i` occurs in
+        the other sentence; 0 where fewer than `n` words are left.
+
+    Example:
+
+    >>> words, others = np.array([[5, 6, 5]]), np.array([[5, 6, 7, 5, 6]])
+    >>> print(tfcap._ops.ngram_counts(words, others, max_order=2).numpy())
+    [[[2. 2. 2.]
+      [2. 0. 0.]]]
+    """
+    words = ops.maximum(words, -1)  # absent words equal none of the other's
+    others = ops.where(ops.less(others, 0), -2, others)
+    same = ops.equal(words[..., :, None], others[..., None, :])  # (..., T, U)
+    ahead = [(0, 0)] * (len(same.shape) - 2) + [(0, max_order - 1)] * 2
+    later, runs = ops.pad(ops.cast(same, "int32"), ahead), []
+    for n in range(max_order):
+        # An n-gram matches where the one before does, and its last word.
+        here = slice(n, n - max_order + 1 or None)
+        last = later[..., here, here]
+        runs.append(last if n == 0 else ops.bitwise_and(runs[-1], last))
+    counts = [ops.sum(run, axis=-1) for run in runs]
+    return ops.cast(ops.stack(counts, axis=-2), "float32")
+
+
+class Resident:
+    """A constant array, held once on every device that reads it.
+
+    As a plain constant it would be copied into every graph that is traced; as
+    a variable it could be read on its own device only.
+
+    Args:
+        array: NumPy array.
+
+    Example:
+
+    >>> tfcap._ops.Resident(np.arange(3.0)).tensor().shape
+    TensorShape([3])
+    """
+
+    def __init__(self, array: NDArray):
+        self.array = np.asarray(array)
+        self._tensors = {}
+
+    def tensor(self):
+        """The array on the device of the caller."""
+        if keras.backend.backend() != "tensorflow":
+            return ops.convert_to_tensor(self.array)
+        import tensorflow as tf
+
+        device = tf.zeros(()).device
+        if device not in self._tensors:
+            # Lifted out of any graph, so that all graphs share it.
+            with tf.init_scope(), tf.device(device or None):
+                self._tensors[device] = tf.constant(self.array)
+        return self._tensors[device]
+
+
+class NGramTable:
+    """A read-only hash table from n-grams to numbers.
+
+    Built once with NumPy, read by a few gathers: no host call, no loop, and
+    an XLA-compiled function may hold it (`searchsorted` compares everything
+    with everything there). Each n-gram lies in one of two slots (cuckoo
+    hashing), and a slot holds the whole key, so that a lookup is exact.
+
+    Args:
+        keys: Int64 array of shape `(n,)`, distinct n-grams of one to four
+            ids from 0 to 65,533, packed as `tfcap.text.ngrams.pack_ngrams()`
+            does: 16 bits a word, its id plus 1, the first word lowest.
+        values: Float array of shape `(n,)`.
+        default: Float, value of an n-gram that is not in the table.
+
+    Attributes:
+        nbytes: Integer, memory of the table.
+
+    Example:
+
+    >>> key = 8 | 6 << 16  # The ids 7 and 5.
+    >>> table = tfcap._ops.NGramTable(np.array([key]), [0.5], default=3.0)
+    >>> print(table.lookup(np.array([[7, 5, 9]]), max_order=2).numpy())
+    [[[3.  3.  3. ]
+      [0.5 3.  3. ]]]
+
+    Reference:
+
+    - Pagh and Rodler, Cuckoo Hashing, 2004
+    """
+
+    def __init__(self, keys: NDArray, values: NDArray, default: float = 0.0):
+        halves = np.ascontiguousarray(keys, "<i8").view("<i4").reshape(-1, 2)
+        self.default = float(default)
+        self._multipliers, slots = _build_slots(*halves.T)
+        rows = np.zeros((slots.size, 3), np.int32)
+        taken = slots >= 0
+        rows[taken, :2] = halves[slots[taken]]
+        values = np.asarray(values, np.float32)
+        rows[taken, 2] = values.view(np.int32)[slots[taken]]
+        # As floating point, since integers of 32 bits stay on the host when
+        # TensorFlow computes on a GPU.
+        self._rows = Resident(rows.view(np.float32))
+        self._bits = slots.size.bit_length() - 1
+        self.nbytes = rows.nbytes
+
+    def rows(self):
+        """The table as a tensor, to be passed to a compiled function."""
+        return self._rows.tensor()
+
+    def lookup(self, words: Any, max_order: int = MAX_ORDER, rows=None) -> Any:
+        """Values of the n-grams that start at each word.
+
+        Args:
+            words: Integer tensor of shape `(..., T)`, below 0 where there is
+                no word.
+            max_order: Integer, from 1 to 4. Defaults to `4`.
+            rows: What `rows()` returned, for a compiled function. Defaults to
+                a call of it.
+
+        Returns:
+            Float32 tensor of shape `(..., max_order, T)`. The default where
+            an n-gram is not in the table, or fewer than `n` words are left.
+        """
+        rows = self.rows() if rows is None else rows
+        low, high = _keys(ops.cast(words, "int32"), max_order)
+        values = self.default
+        for multipliers in self._multipliers:
+            slots = ops.take(rows, self._slot(low, high, multipliers), axis=0)
+            match = ops.equal(as_integers(slots[..., 0]), low)
+            match = ops.logical_and(
+                match, ops.equal(as_integers(slots[..., 1]), high)
+            )
+            values = ops.where(match, slots[..., 2], values)
+        return values
+
+    def _slot(self, low, high, multipliers):
+        """`_slot()` in tensors."""
+        first, second = (int(x) for x in multipliers)
+        mixed = ops.right_shift(low * first + high * second, 32 - self._bits)
+        return ops.bitwise_and(mixed, 2**self._bits - 1)
+
+
+def as_integers(floats: Any) -> Any:
+    """Int32 tensor of the bits of a float32 tensor."""
+    if keras.backend.backend() != "tensorflow":
+        return ops.view(floats, "int32")
+    import tensorflow as tf
+
+    # Keras' needs the size of the last axis.
+    return tf.bitcast(floats, tf.int32)
+
+
+def _keys(words, max_order):
+    """Lower and upper halves of the keys that start at each word."""
+    known = ops.logical_and(
+        ops.greater_equal(words, 0), ops.less_equal(words, MAX_ID)
+    )
+    fields = [ops.where(known, words + 1, 0xFFFF)]
+    for _ in range(1, MAX_ORDER):
+        last = fields[-1]
+        none = ops.full_like(last[..., :1], 0xFFFF)
+        fields.append(ops.concatenate([last[..., 1:], none], axis=-1))
+    first, second, third, fourth = fields
+    low = ops.bitwise_or(first, ops.left_shift(second, 16))
+    high = ops.bitwise_or(third, ops.left_shift(fourth, 16))
+    zero = ops.zeros_like(first)
+    lows = [first, low, low, low][:max_order]
+    highs = [zero, zero, third, high][:max_order]
+    return ops.stack(lows, axis=-2), ops.stack(highs, axis=-2)
+
+
+def _slot(low, high, multipliers, bits):
+    """Slot of a key: the top bits of a random linear function of its halves.
+
+    Integers of 32 bits wrap around, in NumPy as in every backend.
+    """
+    first, second = multipliers
+    mixed = low * first + high * second
+    return (mixed >> (32 - bits)) & (2**bits - 1)
+
+
+def _build_slots(low, high):
+    """Finds a slot for every key.
+
+    Returns:
+        Pairs of multipliers, one pair a probe, and an integer array of shape
+        `(slots,)` with the number of the key that lies there, or -1.
+    """
+    rng = np.random.default_rng(0)
+    bits = max(int(np.ceil(np.log2(max(len(low), 1) / _FULLEST))), 1)
+    for attempt in range(1, 17):
+        multipliers = [tuple(pair) for pair in _multipliers(rng)]
+        target = [_slot(low, high, pair, bits) for pair in multipliers]
+        slots = _fill_slots(np.array(target), 2**bits)
+        if slots is not None:
+            return multipliers, slots
+        # Bad luck with the multipliers goes away with others, as a rule.
+        bits += attempt % 4 == 0
+    raise ValueError(
+        "`keys` must be distinct. Received: keys that find no room in a table "
+        f"of {2**bits} slots. Pass each n-gram once."
+    )
+
+
+def _multipliers(rng):
+    random = rng.integers(-(2**31), 2**31, (_PROBES, 2), np.int32)
+    return random | np.int32(1)
+
+
+def _fill_slots(target, size):
+    """Moves keys between their slots until none shares one; else None."""
+    slots = np.full(size, -1, np.int32)
+    choice = np.zeros(target.shape[1], np.int8)
+    pending = np.arange(target.shape[1], dtype=np.int32)
+    for _ in range(1000):
+        if not len(pending):
+            return slots
+        at = target[choice[pending], pending]
+        driven_out = np.unique(slots[at])
+        slots[at] = pending
+        beaten = pending[slots[at] != pending]
+        pending = np.concatenate([beaten, driven_out[driven_out >= 0]])
+        choice[pending] = (choice[pending] + 1) % len(target)
+    return None

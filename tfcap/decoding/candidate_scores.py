@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from tfcap._ops import take_rows
-from tfcap.decoding.logits_processors import NONE
+from tfcap.decoding.rollout import NONE
 
 KINDS = ("loglik_sum", "loglik_mean")
 

@@ -12,10 +12,10 @@ from tfcap._ops import is_end
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops import take_rows
-from tfcap.decoding.logits_processors import NONE
-from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.loop import loop_over_words
 from tfcap.decoding.loop import state_of_loop
+from tfcap.decoding.rollout import NONE
+from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
 
 

@@ -9,8 +9,8 @@ from keras import ops
 from tfcap._ops import is_end
 from tfcap._ops import repeat_samples
 from tfcap._ops import token_log_probs
-from tfcap.decoding.logits_processors import LogitsProcessors
-from tfcap.decoding.logits_processors import check_logits
+from tfcap.decoding.rollout import LogitsProcessors
+from tfcap.decoding.rollout import check_logits
 from tfcap.decoding.speaker import alike
 from tfcap.decoding.speaker import logits_of_words
 from tfcap.decoding.speaker import num_rows

@@ -1,12 +1,118 @@
-"""Decoders, and what they return."""
+"""Decoders, the processors of their logits, and what they return."""
 
 from typing import Any
 from typing import NamedTuple
 
+import numpy as np
 from keras import ops
 
+from tfcap._ops import check_shape
 from tfcap._ops.arguments import checked_integer
-from tfcap.decoding.logits_processors import NONE
+from tfcap._ops.arguments import checked_number
+from tfcap._ops.sequences import IMPOSSIBLE
+from tfcap._ops.sequences import check_values
+
+
+class LogitsProcessors(NamedTuple):
+    """The logits processors of a decoder, in the order of their application.
+
+    A processed logit is float32, and -1e9 where a word is impossible; logits
+    that nothing processes stay as they are. Log probabilities of a decoder are
+    of the processed distribution.
+
+    Args:
+        suppress: Tuple of integers, see `suppress_tokens()`.
+        no_repeat_ngram: Integer, see `no_repeat_ngram()`.
+        top_k: Integer or `None`, see `top_k_top_p()`.
+        top_p: Float or `None`, see `top_k_top_p()`.
+    """
+
+    suppress: tuple[int, ...] = ()
+    no_repeat_ngram: int = 0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def checked(self) -> "LogitsProcessors":
+        """Returns the same, or raises a `ValueError` that names the wrong."""
+        size = checked_integer(
+            self.no_repeat_ngram,
+            "no_repeat_ngram",
+            "an integer, 0 for none",
+            least=0,
+        )
+        top_k, top_p = self.top_k, self.top_p
+        if top_k is not None:
+            wanted = "a positive integer, or None for all words"
+            top_k = checked_integer(top_k, "top_k", wanted)
+        if top_p is not None:
+            wanted = "in (0, 1], or None for all words"
+            top_p = checked_number(top_p, "top_p", wanted, lambda x: 0 < x <= 1)
+        return LogitsProcessors(
+            checked_suppress(self.suppress), size, top_k, top_p
+        )
+
+    def for_speaker(self, speaker: Any) -> "LogitsProcessors":
+        """Adds the special tokens of a speaker to those suppressed."""
+        suppress = (*self.suppress, *special_tokens(speaker))
+        return self._replace(suppress=suppress)
+
+    @property
+    def in_use(self) -> bool:
+        """True if any logit may be changed."""
+        return self != NONE
+
+    def check_no_prefix(self, what: str = "continuations") -> None:
+        """Refuses processors that read the prefix, for some words."""
+        if self.no_repeat_ngram:
+            raise ValueError(
+                f"`no_repeat_ngram` must be 0 for {what}. Received: "
+                f"no_repeat_ngram={self.no_repeat_ngram}. Train without it, "
+                "and use it to evaluate."
+            )
+
+    def apply(self, logits: Any, prefix: Any = None) -> Any:
+        """Processes the logits of the next word.
+
+        Args:
+            logits: Float tensor of shape `(n, V)`.
+            prefix: Integer tensor of shape `(n, t)`, the words so far, or
+                `None` before the first.
+
+        Returns:
+            Float tensor of shape `(n, V)`.
+        """
+        if self.suppress:
+            logits = suppress_tokens(logits, self.suppress)
+        if self.no_repeat_ngram and prefix is not None:
+            logits = no_repeat_ngram(logits, prefix, self.no_repeat_ngram)
+        if self.top_k is not None or self.top_p is not None:
+            logits = top_k_top_p(logits, self.top_k, self.top_p)
+        return logits
+
+    def apply_at(self, logits: Any, tokens: Any, places: Any) -> Any:
+        """Processes the logits of words at given places of sequences.
+
+        Args:
+            logits: Float tensor of shape `(n, P, V)`.
+            tokens: Integer tensor of shape `(n, T)`, of which at every place
+                the words before it are read.
+            places: Integer tensor of shape `(P,)`.
+
+        Returns:
+            Float tensor of shape `(n, P, V)`.
+        """
+        logits = suppress_tokens(logits, self.suppress)
+        if 0 < self.no_repeat_ngram <= tokens.shape[-1]:
+            banned = _ngram_ends(
+                tokens, places, self.no_repeat_ngram, logits.shape[-1]
+            )
+            logits = ops.cast(logits, "float32")
+            logits = ops.where(banned, IMPOSSIBLE, logits)
+        return top_k_top_p(logits, self.top_k, self.top_p)
+
+
+#: No processor at all.
+NONE = LogitsProcessors()
 
 
 class Rollout(NamedTuple):
@@ -177,3 +283,188 @@ def checked_unroll(unroll: bool | None) -> bool | None:
             f"Received: unroll={unroll!r}."
         )
     return unroll
+
+
+def suppress_tokens(logits: Any, suppress: tuple[int, ...]) -> Any:
+    """Makes some words impossible.
+
+    Args:
+        logits: Float tensor of shape `(..., V)`.
+        suppress: Tuple of integers, ids of those words.
+
+    Raises:
+        ValueError: If an id is outside the vocabulary.
+    """
+    if not suppress:
+        return logits
+    size = logits.shape[-1]
+    if max(suppress) >= size:
+        raise ValueError(
+            "`suppress` must hold ids of the vocabulary. Received: "
+            f"suppress={suppress} with {size} words."
+        )
+    suppressed = np.zeros(size, "bool")
+    suppressed[list(suppress)] = True
+    return ops.where(suppressed, IMPOSSIBLE, ops.cast(logits, "float32"))
+
+
+def checked_suppress(suppress: Any) -> tuple[int, ...]:
+    """Returns word ids as a tuple; refuses what is no sequence of them."""
+    ids = tuple(suppress) if np.iterable(suppress) else None
+    if ids is None or not all(
+        isinstance(i, int | np.integer) and i >= 0 for i in ids
+    ):
+        raise ValueError(
+            "`suppress` must be a tuple of word ids that are never said, such "
+            f"as `(vocabulary.unk,)`. Received: suppress={suppress!r}."
+        )
+    return tuple(int(i) for i in ids)
+
+
+def special_tokens(speaker: Any) -> tuple[int, ...]:
+    """Ids of padding and start, which no sequence may hold.
+
+    A sequence is filled with padding and begins after the start token: a word
+    of either id would be scored as no word at all.
+
+    Returns those of `speaker.pad` and `speaker.bos` that end no sequence and
+    that its logits may not have ruled out already. Refuses a speaker whose end
+    token has the id of padding, unless it says so.
+    """
+    ends = end_tokens(speaker)
+    if 0 in ends and not hasattr(speaker, "pad"):
+        raise ValueError(
+            "`speaker.eos` must not be 0, the id of padding. Received: "
+            f"speaker={speaker!r} with eos={speaker.eos}. Set `speaker.pad` to "
+            "the id that fills a sequence after its end; it may be `eos`."
+        )
+    ruled_out = getattr(speaker, "suppressed_ids", ())
+    special = {getattr(speaker, "pad", 0), speaker.bos}
+    return tuple(sorted(special - {*ruled_out, *ends}))
+
+
+def end_tokens(speaker: Any) -> tuple[int, ...]:
+    """Ids of which any ends a sequence of a speaker."""
+    eos = speaker.eos
+    return tuple(eos) if isinstance(eos, tuple | list) else (eos,)
+
+
+def no_repeat_ngram(logits: Any, prefix: Any, size: int) -> Any:
+    """Makes words impossible that would end an n-gram of the prefix again.
+
+    Args:
+        logits: Float tensor of shape `(n, V)`, of the next word.
+        prefix: Integer tensor of shape `(n, t)`, the words so far.
+        size: Positive integer, words of an n-gram.
+
+    Reference:
+
+    - Paulus et al., A Deep Reinforced Model for Abstractive Summarization,
+      ICLR 2018, section 2.5 (trigrams)
+    """
+    count = prefix.shape[1] - size + 1  # n-grams of the prefix
+    if count < 1:
+        return logits
+    same = ops.ones_like(prefix[:, :count], "bool")  # (n, count)
+    for offset in range(size - 1):
+        # The last size - 1 words, against those of each n-gram.
+        last = prefix[:, count + offset : count + offset + 1]
+        same = ops.logical_and(
+            same, ops.equal(prefix[:, offset : offset + count], last)
+        )
+    # One-hot of -1 is no word at all.
+    ends = ops.where(same, prefix[:, size - 1 :], -1)
+    banned = ops.max(ops.one_hot(ends, logits.shape[-1], dtype="int32"), axis=1)
+    return ops.where(banned > 0, IMPOSSIBLE, ops.cast(logits, "float32"))
+
+
+def _ngram_ends(tokens, places, size, vocabulary_size):
+    """Words that `no_repeat_ngram()` bans at each place: `(n, P, V)`."""
+    count = tokens.shape[1] - size + 1  # n-grams of a sequence
+    starts = ops.arange(count, dtype="int32")
+    same = starts + size - 1 < places[:, None]  # (P, count): before the place
+    same = ops.broadcast_to(same, (ops.shape(tokens)[0], *ops.shape(same)))
+    for offset in range(size - 1):
+        # The last size - 1 words, against those of each n-gram.
+        last = ops.maximum(places - (size - 1) + offset, 0)
+        last = ops.take(tokens, last, axis=1)[..., None]  # (n, P, 1)
+        others = tokens[:, None, offset : offset + count]
+        same = ops.logical_and(same, ops.equal(others, last))
+    ends = ops.where(same, tokens[:, None, size - 1 :], -1)
+    # One-hot of -1 is no word at all.
+    banned = ops.one_hot(ends, vocabulary_size, dtype="int32")
+    return ops.max(banned, axis=2) > 0
+
+
+def top_k_top_p(
+    logits: Any, top_k: int | None = None, top_p: float | None = None
+) -> Any:
+    """Makes unlikely words impossible.
+
+    Args:
+        logits: Float tensor of shape `(n, V)`.
+        top_k: Integer, how many of the most likely words stay possible, or
+            `None` for all. Words that are as likely as the last of them stay,
+            too.
+        top_p: Float in `(0, 1]`: the fewest most likely words stay possible
+            that have this probability together, after `top_k`; or `None`.
+
+    Reference:
+
+    - Fan et al., Hierarchical Neural Story Generation, ACL 2018 (top-k)
+    - Holtzman et al., The Curious Case of Neural Text Degeneration, ICLR 2020
+      (top-p)
+    """
+    if top_k is None and top_p is None:
+        return logits
+    logits = ops.cast(logits, "float32")
+    if top_k is not None and top_k < logits.shape[-1]:
+        least = ops.top_k(logits, top_k)[0][..., -1:]  # (n, 1)
+        logits = ops.where(logits < least, IMPOSSIBLE, logits)
+    if top_p is not None:
+        ranked = ops.flip(ops.sort(logits, axis=-1), axis=-1)
+        probabilities = ops.softmax(ranked, axis=-1)
+        # A word stays unless those before it suffice.
+        before = ops.cumsum(probabilities, axis=-1) - probabilities
+        least = ops.min(
+            ops.where(before < top_p, ranked, ops.max(ranked)),
+            axis=-1,
+            keepdims=True,
+        )
+        logits = ops.where(logits < least, IMPOSSIBLE, logits)
+    return logits
+
+
+def check_logits(logits: Any, speaker: Any) -> None:
+    """Refuses logits of another vocabulary, and probabilities for logits.
+
+    Rows that are nowhere negative and add up to 1 are probabilities: their
+    softmax would be nearly uniform, and nothing else would tell.
+
+    Args:
+        logits: Float tensor of shape `(n, V)`, from `speaker.step()`.
+        speaker: `tfcap.decoding.Speaker`.
+    """
+    size = speaker.vocabulary_size
+    check_shape(logits, "n V", "logits")
+    if logits.shape[-1] not in (None, size):
+        raise ValueError(
+            "`speaker.step()` must return a logit for every word. Received: "
+            f"logits of shape {tuple(logits.shape)} from a speaker with "
+            f"vocabulary_size={size}."
+        )
+    values = ops.cast(ops.stop_gradient(logits), "float32")
+    total = ops.sum(values, axis=-1)
+    normal = ops.logical_and(
+        ops.all(values >= 0), ops.all(ops.abs(total - 1.0) < 1e-3)
+    )
+    # One-hot rows are the logits of a certain speaker; of no rows, everything
+    # holds.
+    unsure = ops.any(ops.max(values, axis=-1) < 0.999)
+    normal = ops.logical_and(normal, unsure)
+    check_values(
+        ops.logical_not(normal),
+        "`speaker.step()` must return logits. Received: probabilities, rows "
+        "that are not negative and add up to 1. Return what stands before "
+        "the softmax, or the logarithm of the probabilities.",
+    )

@@ -9,11 +9,11 @@ from tfcap._ops import reference_mask
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.replicas import schedules_held
 from tfcap.decoding.continuation import continue_from
-from tfcap.decoding.logits_processors import LogitsProcessors
 from tfcap.decoding.loop import StepSeeds
 from tfcap.decoding.loop import read_again
 from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.rollout import Decoder
+from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.rollout import check_no_training
 from tfcap.decoding.rollout import checked_max_length

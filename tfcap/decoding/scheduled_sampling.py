@@ -4,15 +4,15 @@ from keras import ops
 
 from tfcap._ops import repeat_samples
 from tfcap._ops import token_log_probs
-from tfcap._ops.sequences import scan_words
-from tfcap.decoding.logits_processors import NONE
-from tfcap.decoding.logits_processors import check_logits
-from tfcap.decoding.logits_processors import special_tokens
-from tfcap.decoding.logits_processors import suppress_tokens
+from tfcap._ops.loops import scan_words
 from tfcap.decoding.loop import StepSeeds
 from tfcap.decoding.loop import speak_in_loop
+from tfcap.decoding.rollout import NONE
 from tfcap.decoding.rollout import Decoder
+from tfcap.decoding.rollout import check_logits
 from tfcap.decoding.rollout import checked_unroll
+from tfcap.decoding.rollout import special_tokens
+from tfcap.decoding.rollout import suppress_tokens
 from tfcap.decoding.sample import GroundTruth
 from tfcap.decoding.speaker import logits_of_words
 from tfcap.decoding.speaker import step_by_step

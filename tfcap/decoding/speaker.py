@@ -14,16 +14,16 @@ from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops import token_log_probs
 from tfcap._ops.arguments import checked_number
+from tfcap._ops.loops import LONGEST_UNROLLED
+from tfcap._ops.loops import same_shapes
+from tfcap._ops.loops import scan_words
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.private_names import seed_generators
 from tfcap._ops.sequences import IMPOSSIBLE
-from tfcap._ops.sequences import LONGEST_UNROLLED
-from tfcap._ops.sequences import same_shapes
-from tfcap._ops.sequences import scan_words
-from tfcap.decoding.logits_processors import NONE
-from tfcap.decoding.logits_processors import LogitsProcessors
-from tfcap.decoding.logits_processors import check_logits
+from tfcap.decoding.rollout import NONE
+from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
+from tfcap.decoding.rollout import check_logits
 from tfcap.layers._fast import mask_words
 from tfcap.layers._fast import stack_words
 

@@ -36,8 +36,8 @@ import keras
 from keras import ops
 
 from tfcap._ops import token_log_probs
+from tfcap._ops.loops import LONGEST_UNROLLED
 from tfcap._ops.private_names import layers_of
-from tfcap._ops.sequences import LONGEST_UNROLLED
 from tfcap._ops.sequences import likeliest_words
 
 

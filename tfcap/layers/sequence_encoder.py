@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops.arguments import checked_integer
-from tfcap._ops.sequences import LONGEST_UNROLLED
+from tfcap._ops.loops import LONGEST_UNROLLED
 
 
 class MaskedRecurrence:

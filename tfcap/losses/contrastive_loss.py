@@ -7,9 +7,9 @@ from keras import ops
 
 from tfcap._ops import gather_across_replicas
 from tfcap._ops import masked_logsumexp
-from tfcap._ops.arguments import check_shapes
 from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap._ops.sequences import at_least_float32
+from tfcap._ops.sequences import check_shapes
 from tfcap.losses.masked_loss import reduce_loss
 from tfcap.losses.retrieval_loss import DIRECTIONS
 from tfcap.losses.retrieval_loss import RetrievalLoss

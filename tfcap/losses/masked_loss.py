@@ -8,9 +8,9 @@ from keras import ops
 from tfcap._ops import masked_logsumexp
 from tfcap._ops import sum_over_replicas
 from tfcap._ops import token_log_probs
-from tfcap._ops.arguments import check_shapes
 from tfcap._ops.arguments import row_weights
 from tfcap._ops.sequences import at_least_float32
+from tfcap._ops.sequences import check_shapes
 from tfcap._ops.sequences import dense
 
 MEANS = ("mean", "sum_over_batch_size")

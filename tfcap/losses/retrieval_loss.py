@@ -9,14 +9,14 @@ from tfcap._ops import check_shape
 from tfcap._ops import gather_across_replicas
 from tfcap._ops import rows_across_replicas
 from tfcap._ops import sum_over_replicas
-from tfcap._ops.arguments import check_shapes
-from tfcap._ops.arguments import check_values
 from tfcap._ops.replicas import at_step
 from tfcap._ops.replicas import checked_schedule
 from tfcap._ops.replicas import is_schedule
 from tfcap._ops.replicas import outside_replicas
 from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap._ops.sequences import at_least_float32
+from tfcap._ops.sequences import check_shapes
+from tfcap._ops.sequences import check_values
 from tfcap.losses.masked_loss import MaskedLoss
 from tfcap.losses.masked_loss import align
 from tfcap.losses.masked_loss import reduce_loss

@@ -5,8 +5,8 @@ import math
 import keras
 from keras import ops
 
-from tfcap._ops.arguments import check_shapes
 from tfcap._ops.arguments import row_weights
+from tfcap._ops.sequences import check_shapes
 
 
 class RankingMetric(keras.metrics.Metric):

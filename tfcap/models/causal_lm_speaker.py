@@ -9,10 +9,10 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
-from tfcap._ops.arguments import batch_entry
-from tfcap._ops.arguments import check_shapes
-from tfcap._ops.arguments import check_values
 from tfcap._ops.private_names import layers_of
+from tfcap._ops.sequences import batch_entry
+from tfcap._ops.sequences import check_shapes
+from tfcap._ops.sequences import check_values
 from tfcap.layers._fast import masked_word_scores
 from tfcap.models.adapters import uses_training
 from tfcap.models.causal_decoder import CausalDecoder

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import check_shape
-from tfcap._ops.arguments import batch_entry
+from tfcap._ops.sequences import batch_entry
 
 #: Images that something outside of the network has prepared.
 OUTSIDE = "outside"

@@ -13,7 +13,7 @@ from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_seed
-from tfcap._ops.arguments import mask_for
+from tfcap._ops.sequences import mask_for
 from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers import SoftEmbedding
 from tfcap.layers.sequence_encoder import MaskedGRU

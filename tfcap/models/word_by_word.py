@@ -13,8 +13,8 @@ from tfcap._ops import check_shape
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops.arguments import checked_integer
+from tfcap._ops.loops import each_word
 from tfcap._ops.private_names import layers_of
-from tfcap._ops.sequences import each_word
 from tfcap.layers import SoftEmbedding
 from tfcap.layers._fast import Stepwise
 from tfcap.layers._fast import StepwiseProduct

@@ -13,14 +13,14 @@ from tfcap._ops import check_shape
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops import token_log_probs
-from tfcap._ops.arguments import batch_entry
 from tfcap._ops.arguments import check_length
-from tfcap._ops.arguments import check_values
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
+from tfcap._ops.loops import each_word
 from tfcap._ops.private_names import layer_of_output
 from tfcap._ops.private_names import layers_of
-from tfcap._ops.sequences import each_word
+from tfcap._ops.sequences import batch_entry
+from tfcap._ops.sequences import check_values
 from tfcap.models.adapters import uses_training
 from tfcap.models.inputs import with_parts
 from tfcap.models.inputs import word_ids

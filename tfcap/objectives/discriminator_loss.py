@@ -7,7 +7,7 @@ from tfcap._ops import masked_mean
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops import words_only
-from tfcap._ops.arguments import batch_entry
+from tfcap._ops.sequences import batch_entry
 from tfcap.losses.masked_loss import n_pair_loss
 from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator

@@ -13,7 +13,7 @@ from tfcap._ops import reference_mask
 from tfcap._ops import sentence_lengths
 from tfcap._ops import without_start
 from tfcap._ops import words_only
-from tfcap._ops.arguments import batch_entry
+from tfcap._ops.sequences import batch_entry
 from tfcap.rewards.host_words import HostWords
 from tfcap.rewards.reward import Reward
 from tfcap.text import as_vocabulary

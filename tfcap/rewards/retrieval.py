@@ -3,8 +3,8 @@
 from keras import ops
 
 from tfcap._ops import check_shape
-from tfcap._ops.arguments import batch_entry
-from tfcap._ops.arguments import mask_for
+from tfcap._ops.sequences import batch_entry
+from tfcap._ops.sequences import mask_for
 from tfcap._ops.sequences import with_known_sizes
 from tfcap.losses.contrastive_loss import check_contrastive
 from tfcap.losses.contrastive_loss import combined

@@ -19,7 +19,7 @@ from tfcap import text
 from tfcap._ops import call_on_host
 from tfcap._ops import check_shape
 from tfcap._ops import words_only
-from tfcap._ops.arguments import batch_entry
+from tfcap._ops.sequences import batch_entry
 from tfcap.rewards.references import BLEU
 from tfcap.rewards.references import ROUGEL
 from tfcap.rewards.references import CIDErD

@@ -12,8 +12,8 @@ from tfcap._ops import sequence_mask
 from tfcap._ops import sum_over_replicas
 from tfcap._ops.arguments import checked_integer
 from tfcap.decoding import Sample
-from tfcap.decoding.logits_processors import NONE
 from tfcap.decoding.loop import read_again
+from tfcap.decoding.rollout import NONE
 from tfcap.layers import Categorical
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfcap._ops import sequence_mask
 from tfcap._ops import without_start
-from tfcap._ops.arguments import batch_entry
+from tfcap._ops.sequences import batch_entry
 from tfcap.decoding import score_candidates
 from tfcap.metrics import RankingReport
 from tfcap.training.dataset_inputs import concatenated

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
-from tfcap._ops.arguments import batch_entry
-from tfcap._ops.arguments import mask_for
+from tfcap._ops.sequences import batch_entry
+from tfcap._ops.sequences import mask_for
 from tfcap.training.dataset_inputs import concatenated
 
 _REMEDY = (
