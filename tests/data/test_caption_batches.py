@@ -268,14 +268,7 @@ def test_small_sets_have_as_many_captions_of_an_image_as_batches(
             r"distractor_features.shape=\(4, 3\)",
         ),
         ({"neighbors": np.zeros((9, 2), int)}, r"integers of shape \(11, K\)"),
-        ({"neighbors": np.full((11, 2), 11)}, "rows of the 11 images"),
-        ({"neighbors": np.zeros((11, 2))}, "type float64"),
-        ({"neighbors": np.zeros((11, 0), int)}, r"K at least 1.*\(11, 0\)"),
-        ({"kept_neighbors": (0,)}, r"neighbors of shape \(0,\)"),
-        (
-            {"neighbors": np.zeros((11, 2), int), "kept_neighbors": (3, 4)},
-            r"in \[0, 2\).*kept_neighbors=\(3, 4\)",
-        ),
+        ({"kept_neighbors": (0,)}, r"neighbors of shape \(\)"),
         (
             {"retriever_features": FEATURES[:5]},
             r"`retriever_features` must have shape \(11, P, D\)",

@@ -129,15 +129,6 @@ def test_corrupted_negatives_do_without_others(make):
     assert labels.shape == (3, 4, 3)
 
 
-def test_without_known_words_nothing_is_corrupted(encoded):
-    unk = encoded.vocabulary.unk
-    unknown = np.minimum(encoded.answers, unk)
-    dialogs = dataclasses.replace(encoded, answers=unknown)
-    batches = DialogBatches(dialogs, FEATURES, 3, corrupted_negatives=1)
-    with pytest.raises(ValueError, match="no word of an answer"):
-        batches.batch(0)
-
-
 def test_evaluation_has_every_dialog_once_in_order(make, encoded):
     rows, sizes = [], []
     for inputs, numbers in make().evaluation(4):

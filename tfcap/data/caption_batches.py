@@ -7,20 +7,29 @@ from numpy.typing import NDArray
 
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import image_entries
+from tfcap.data.step_pipeline import RowBatches
 from tfcap.data.step_pipeline import check_batch_size
-from tfcap.data.step_pipeline import indexed_dataset
-from tfcap.data.step_pipeline import row_pipeline
 
 _EPOCHS = ("images", "captions")
 
 
-class CaptionBatches:
+class CaptionBatches(RowBatches):
     """Feeds images with their captions to a model, resumable at any step.
 
     The batch of global step `s` depends on `(seed, s)` alone: the order on
     the seed and the epoch, captions and distractors that are drawn on the
     seed and the step. A run that is resumed at step `s` with
     `dataset(start_step=s)` sees what the uninterrupted one would have seen.
+
+    A batch is a dict with `image` `(B, P, D)`, float32, the captions drawn,
+    `caption` `(B, S, T)`, and all of the image, `references` `(B, N, T)`,
+    int32, both words, then EOS, then 0; with distractors, `distractor_image`
+    of shape `(distractors, P, D)`; with neighbours, `row` `(B,)`,
+    `neighbor_row` `(B, K)`, int32, and `neighbor_image` `(B, K, P, D)`, of the
+    features of the retriever where there are such; and with these,
+    `retriever_image` `(B, P, D)`. Where images have fewer positions than
+    others, there are `image_mask` `(B, P)` and others. `evaluation()` has the
+    first S captions of each image, without distractors and neighbours.
 
     No batch of a shuffled epoch holds an image twice: another caption would
     pass for a wrong one in a loss that takes its negatives from the batch.
@@ -97,7 +106,6 @@ class CaptionBatches:
         self.captions = captions
         self.features = features
         self.batch_size = batch_size
-        self.seed = seed
         self.captions_per_image = captions_per_image
         self.shuffle = shuffle
         self.epoch = epoch
@@ -107,64 +115,25 @@ class CaptionBatches:
         self.kept_neighbors = kept_neighbors
         self.retriever_features = retriever_features
         self._check()
-        # One order serves an epoch; steps may be made out of order.
-        self._order = functools.lru_cache(maxsize=2)(self._draw_order)
+        total, of = len(captions), "images"
+        if epoch == "captions":
+            total, of = int(self._counts.sum()), epoch
+        super().__init__(total, batch_size, seed, shuffle, of)
 
-    @property
-    def steps_per_epoch(self):
-        """Whole batches in an epoch; the rest waits for another order."""
-        return self._size // self.batch_size
-
-    def dataset(self, epochs: int = 1, start_step: int = 0):
-        """Training batches from a global step to the end of the last epoch.
-
-        Args:
-            epochs: Integer, epochs of the whole run, those before
-                `start_step` included. Defaults to `1`.
-            start_step: Integer, first global step. Defaults to `0`.
-
-        Returns:
-            `tf.data.Dataset` of dicts with `image` `(B, P, D)`, float32, the
-            captions drawn, `caption` `(B, S, T)`, and all of the image,
-            `references` `(B, N, T)`, int32, both words, then EOS, then 0;
-            with distractors, `distractor_image` of shape
-            `(distractors, P, D)`; with neighbours, `row` `(B,)`,
-            `neighbor_row` `(B, K)`, int32, and `neighbor_image`
-            `(B, K, P, D)`, of the features of the retriever where there are
-            such; and with these, `retriever_image` `(B, P, D)`. Where images
-            have fewer positions than others, `image_mask` `(B, P)` and others.
-        """
-        return indexed_dataset(self, epochs, start_step)
-
-    def evaluation(self, batch_size: int | None = None):
-        """All images once, in their order, the last batch perhaps smaller.
-
-        Args:
-            batch_size: Integer. Defaults to that of the training batches.
-
-        Returns:
-            `tf.data.Dataset` of pairs: the dict of inputs, with the first S
-            captions of each image, without distractors and neighbors, and the
-            images' row numbers `(B,)`.
-        """
-        size = batch_size or self.batch_size
-        return row_pipeline(self.inputs, len(self.captions), size)
+    def __len__(self):
+        return len(self.captions)
 
     def batch(self, step):
         """The training batch of a global step, as NumPy arrays."""
-        epoch, index = divmod(int(step), self.steps_per_epoch)
-        start = index * self.batch_size
-        drawn = self._order(epoch)[start : start + self.batch_size]
-        rows = self._rows_of(drawn)
+        rows = self.rows(step)
         if self.epoch == "captions":
-            numbers = self._number_of[drawn][:, None]
+            numbers = self._number_of[rows][:, None]
+            rows = self._image_of[rows]
         else:
-            rng = np.random.default_rng([self.seed, 1, int(step)])
-            numbers = self._draw_captions(rows, rng)
+            numbers = self._draw_captions(rows, self.rng(1, step))
         inputs = self.inputs(rows, numbers)
         if self.distractors:
-            rng = np.random.default_rng([self.seed, 2, int(step)])
-            inputs.update(self._draw_distractors(rng))
+            inputs.update(self._draw_distractors(self.rng(2, step)))
         return inputs if self.neighbors is None else self._mined(inputs, rows)
 
     def inputs(self, rows: NDArray, numbers: NDArray | None = None) -> dict:
@@ -192,13 +161,6 @@ class CaptionBatches:
             inputs.update(image_entries("retriever_image", features, rows))
         return inputs
 
-    @property
-    def _size(self):
-        """Number of what an epoch has once."""
-        if self.epoch == "captions":
-            return int(self._counts.sum())
-        return len(self.captions)
-
     @functools.cached_property
     def _counts(self):
         """Captions of each image in an epoch, one a batch at most."""
@@ -223,27 +185,21 @@ class CaptionBatches:
         first = np.cumsum(counts) - counts
         return np.arange(len(self._image_of)) - first[self._image_of]
 
-    def _draw_order(self, epoch):
-        """Order of an epoch."""
-        if not self.shuffle:
-            return np.arange(self._size)
-        rng = np.random.default_rng([self.seed, 0, epoch])
-        if self.epoch == "images":
-            return rng.permutation(self._size)
+    def draw_order(self, epoch):
+        """Order of the images or captions of an epoch."""
+        if self.epoch == "images" or not self.shuffle:
+            return super().draw_order(epoch)
+        rng = self.rng(0, epoch)
         order = spread_captions(self._counts, self.batch_size, rng).reshape(-1)
         return self._drawn_captions(rng)[order]
 
     def _drawn_captions(self, rng):
         """Numbers of the captions that an epoch has, image after image."""
         total = len(self._image_of)
-        if self._size == total:
+        if self.total == total:
             return np.arange(total)
         mixed = np.lexsort((rng.random(total), self._image_of))
         return mixed[self._number_of < self._counts[self._image_of]]
-
-    def _rows_of(self, drawn):
-        """Rows of the images of a part of an order."""
-        return self._image_of[drawn] if self.epoch == "captions" else drawn
 
     def _draw_captions(self, rows, rng):
         """Numbers `(B, S)` of captions of some images, none twice if enough."""
@@ -289,9 +245,7 @@ class CaptionBatches:
                 f"epoch={self.epoch!r}."
             )
         by_caption = self.epoch == "captions"
-        if by_caption and not self.shuffle:
-            check_batch_size(self.batch_size, self._size, "captions")
-        else:
+        if by_caption and self.shuffle:
             check_batch_size(self.batch_size, len(self.captions), "images")
         if self.captions_per_image < 1 or (
             by_caption and self.captions_per_image > 1
@@ -301,14 +255,8 @@ class CaptionBatches:
                 "has each caption once. Received: captions_per_image="
                 f"{self.captions_per_image}, epoch={self.epoch!r}."
             )
-        check_features(self.features, len(self.captions), "captions")
-        if self.retriever_features is not None:
-            check_features(
-                self.retriever_features,
-                len(self.captions),
-                "captions",
-                "retriever_features",
-            )
+        for name in ("features", "retriever_features"):
+            check_features(getattr(self, name), len(self), "captions", name)
         self._check_distractors()
         self._check_neighbors()
 
@@ -327,30 +275,15 @@ class CaptionBatches:
             )
 
     def _check_neighbors(self):
-        kept, total = self.kept_neighbors, len(self.captions)
-        if self.neighbors is None and kept is None:
+        total = len(self.captions)
+        if self.neighbors is None and self.kept_neighbors is None:
             return
-        rows = np.asarray(() if self.neighbors is None else self.neighbors)
-        if (
-            rows.ndim != 2
-            or len(rows) != total
-            or not rows.size
-            or rows.dtype.kind not in "iu"
-            or not 0 <= rows.min() <= rows.max() < total
-        ):
+        rows = np.asarray(self.neighbors)
+        if rows.shape[:1] != (total,) or rows.ndim != 2:
             raise ValueError(
                 f"`neighbors` must hold rows of the {total} images, integers "
-                f"of shape ({total}, K), K at least 1. Received: neighbors "
-                f"of shape {rows.shape} and type {rows.dtype}. Find them with "
-                "`nearest_neighbors()`."
-            )
-        width = rows.shape[1]
-        if kept is not None and (
-            not len(kept) or not all(0 <= x < width for x in kept)
-        ):
-            raise ValueError(
-                f"`kept_neighbors` must be indices in [0, {width}), one or "
-                f"more. Received: kept_neighbors={kept!r}."
+                f"of shape ({total}, K). Received: neighbors of shape "
+                f"{rows.shape}. Find them with `nearest_neighbors()`."
             )
 
 

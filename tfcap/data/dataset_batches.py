@@ -5,9 +5,9 @@ import itertools
 
 import numpy as np
 
+from tfcap.data.step_pipeline import StepBatches
 from tfcap.data.step_pipeline import batch_spec
 from tfcap.data.step_pipeline import check_batch_size
-from tfcap.data.step_pipeline import indexed_dataset
 from tfcap.data.step_pipeline import resumable
 from tfcap.data.step_pipeline import shared_by_rows
 
@@ -15,7 +15,7 @@ from tfcap.data.step_pipeline import shared_by_rows
 _COMPARED = 4
 
 
-class DatasetBatches:
+class DatasetBatches(StepBatches):
     """Feeds batches that are a function of the global step.
 
     A run with `tfcap.training.Resume` begins anywhere in them, and reads
@@ -52,7 +52,7 @@ class DatasetBatches:
     def __init__(self, batch, steps_per_epoch, fixed=True):
         self.batch = batch
         self.steps_per_epoch = _checked_steps(steps_per_epoch)
-        self._fixed = fixed
+        self.fixed = fixed
 
     @classmethod
     def from_arrays(
@@ -103,19 +103,6 @@ class DatasetBatches:
             return _mapped(lambda array: array[rows], arrays)
 
         return cls(batch, steps, drop_remainder or total % batch_size == 0)
-
-    def dataset(self, epochs=1, start_step=0):
-        """Training batches from a global step to the end of the last epoch.
-
-        Args:
-            epochs: Integer, epochs of the whole run, those before
-                `start_step` included. Defaults to `1`.
-            start_step: Integer, first global step. Defaults to `0`.
-
-        Returns:
-            `tf.data.Dataset`.
-        """
-        return indexed_dataset(self, epochs, start_step, self._fixed)
 
 
 class Epochs:

@@ -10,18 +10,22 @@ from tfcap.data.mapped_features import image_entries
 from tfcap.data.neighbors import corrupt
 from tfcap.data.neighbors import draw_in_batch
 from tfcap.data.neighbors import draw_wrong_options
-from tfcap.data.step_pipeline import check_batch_size
-from tfcap.data.step_pipeline import indexed_dataset
-from tfcap.data.step_pipeline import row_pipeline
+from tfcap.data.step_pipeline import RowBatches
 
 
-class DialogBatches:
+class DialogBatches(RowBatches):
     """Feeds dialogs with their images to a model, resumable at any step.
 
     The batch of global step `s` depends on `(seed, s)` alone: the order of
     the dialogs on the seed and the epoch, the negatives on the seed and the
     step. A run that is resumed at step `s` with `dataset(start_step=s)` sees
     what the uninterrupted one would have seen.
+
+    A batch is a dict with `image` `(B, P, D)`, `question` `(B, R, Tq)`,
+    `history` `(B, R, Th)` and `answer` `(B, R, Ta)`; with negatives, a pair:
+    the dict with `options` `(B, R, 1 + W + K + C, Ta)`, and labels
+    `(B, R, 1 + W + K + C)`. Where images of a feature file have fewer
+    positions than others, there is an `image_mask` `(B, P)`.
 
     With negatives, a question's candidates are the truth, then `negatives` of
     its own wrong options, then `in_batch_negatives` of the wrong options drawn
@@ -66,62 +70,22 @@ class DialogBatches:
     ):
         self.dialogs = dialogs
         self.features = features
-        self.batch_size = batch_size
-        self.seed = seed
         self.negatives = negatives
         self.in_batch_negatives = in_batch_negatives
         self.corrupted_negatives = corrupted_negatives
-        self.shuffle = shuffle
+        super().__init__(len(dialogs), batch_size, seed, shuffle, "dialogs")
         self._check()
-        # One permutation serves an epoch; steps may be made out of order.
-        self._order = functools.lru_cache(maxsize=2)(self._draw_order)
 
-    @property
-    def steps_per_epoch(self):
-        """Whole batches in an epoch; the rest waits for another order."""
-        return len(self.dialogs) // self.batch_size
-
-    def dataset(self, epochs: int = 1, start_step: int = 0):
-        """Training batches from a global step to the end of the last epoch.
-
-        Args:
-            epochs: Integer, epochs of the whole run, those before
-                `start_step` included. Defaults to `1`.
-            start_step: Integer, first global step. Defaults to `0`.
-
-        Returns:
-            `tf.data.Dataset` of dicts with `image` `(B, P, D)`, `question`
-            `(B, R, Tq)`, `history` `(B, R, Th)` and `answer` `(B, R, Ta)`;
-            with negatives, of pairs: the dict with `options`
-            `(B, R, 1 + W + K + C, Ta)`, and labels `(B, R, 1 + W + K + C)`.
-            Where images of a feature file have fewer positions than others,
-            there is an `image_mask` `(B, P)`.
-        """
-        return indexed_dataset(self, epochs, start_step)
-
-    def evaluation(self, batch_size: int | None = None):
-        """All dialogs once, in their order, the last batch perhaps smaller.
-
-        Args:
-            batch_size: Integer. Defaults to that of the training batches.
-
-        Returns:
-            `tf.data.Dataset` of pairs: the dict of inputs, without `options`,
-            and the dialogs' row numbers `(B,)`.
-        """
-        size = batch_size or self.batch_size
-        return row_pipeline(self.inputs, len(self.dialogs), size)
+    def __len__(self):
+        return len(self.dialogs)
 
     def batch(self, step):
         """The training batch of a global step, as NumPy arrays."""
-        epoch, index = divmod(int(step), self.steps_per_epoch)
-        start = index * self.batch_size
-        rows = self._order(epoch)[start : start + self.batch_size]
+        rows = self.rows(step)
         inputs = self.inputs(rows)
-        if not self._candidates:
+        if not self.negatives + self.corrupted_negatives:
             return inputs
-        rng = np.random.default_rng([self.seed, 1, int(step)])
-        inputs["options"], labels = self.candidates(rows, rng)
+        inputs["options"], labels = self.candidates(rows, self.rng(1, step))
         return inputs, labels
 
     def inputs(self, rows: NDArray) -> dict:
@@ -185,40 +149,15 @@ class DialogBatches:
         labels[labels[:, 0] < 0] = -1.0
         return labels
 
-    @property
-    def _candidates(self):
-        return self.negatives + self.corrupted_negatives
-
     @functools.cached_property
     def _said_words(self):
-        """All words of the human answers, as often as they occur.
-
-        Raises:
-            ValueError: If the vocabulary has none of them.
-        """
+        """All words of the human answers, as often as they occur."""
         index = self.dialogs.answer_index
         words = self.dialogs.answers[index[index >= 0]]
-        words = words[words > self.dialogs.vocabulary.unk]
-        if not words.size:
-            raise ValueError(
-                "`corrupted_negatives` must be 0 where no word of an answer "
-                "is in the vocabulary. Received: "
-                f"corrupted_negatives={self.corrupted_negatives}. Encode the "
-                "dialogs with a vocabulary of their own words."
-            )
-        return words
-
-    def _draw_order(self, epoch):
-        """Order of an epoch."""
-        if not self.shuffle:
-            return np.arange(len(self.dialogs))
-        rng = np.random.default_rng([self.seed, 0, epoch])
-        return rng.permutation(len(self.dialogs))
+        return words[words > self.dialogs.vocabulary.unk]
 
     def _check(self):
-        size, total = self.batch_size, len(self.dialogs)
-        check_batch_size(size, total, "dialogs")
-        check_features(self.features, total, "dialogs")
+        check_features(self.features, len(self.dialogs), "dialogs")
         width = self.dialogs.options.shape[-1]
         if not 0 <= self.negatives < max(width, 1):
             raise ValueError(

@@ -1,13 +1,11 @@
 """Batches of captions and of corrupted ones, to learn grammar from."""
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap.data.step_pipeline import check_batch_size
-from tfcap.data.step_pipeline import indexed_dataset
+from tfcap.data.step_pipeline import RowBatches
 
 #: Most words of a phrase that is repeated or removed, most repetitions of it,
 #: and most words that are inserted or swapped.
@@ -189,11 +187,13 @@ def _check(captions, words, kinds, eos):
         )
 
 
-class GrammarBatches:
+class GrammarBatches(RowBatches):
     """Feeds captions, each beside a corrupted one, to a grammar classifier.
 
     As of `CaptionBatches`, the batch of a global step depends on seed and
-    step alone. An epoch has each caption once, and corrupts it anew.
+    step alone. An epoch has each caption once, and corrupts it anew. A batch is
+    a pair: a dict of `caption` `(B, 2, T)`, int32, a human caption and a
+    corrupted one, and labels `(B, 2)`, 1 and 0.
 
     Args:
         captions: `EncodedCaptions`. Captions without words are left out.
@@ -228,41 +228,15 @@ class GrammarBatches:
         self.words = np.array(
             [i for i, x in enumerate(tokens) if x and i not in special]
         )
-        self.batch_size = batch_size
-        self.seed = seed
         self.kinds = tuple(kinds)
-        check_batch_size(batch_size, len(self.captions), "captions")
-        # One order serves an epoch; steps may be made out of order.
-        self._order = functools.lru_cache(maxsize=2)(self._draw_order)
-
-    @property
-    def steps_per_epoch(self):
-        """Whole batches in an epoch; the rest waits for another order."""
-        return len(self.captions) // self.batch_size
-
-    def dataset(self, epochs: int = 1, start_step: int = 0):
-        """Training batches from a global step to the end of the last epoch.
-
-        Args:
-            epochs: Integer, epochs of the whole run, those before
-                `start_step` included. Defaults to `1`.
-            start_step: Integer, first global step. Defaults to `0`.
-
-        Returns:
-            `tf.data.Dataset` of pairs: a dict of `caption` `(B, 2, T)`, int32,
-            a human caption and a corrupted one, and labels `(B, 2)`, 1 and 0.
-        """
-        return indexed_dataset(self, epochs, start_step)
+        total = len(self.captions)
+        super().__init__(total, batch_size, seed, True, "captions")
 
     def batch(self, step):
         """The training batch of a global step, as NumPy arrays."""
-        epoch, index = divmod(int(step), self.steps_per_epoch)
-        start = index * self.batch_size
-        drawn = self._order(epoch)[start : start + self.batch_size]
-        rng = np.random.default_rng([self.seed, 1, int(step)])
-        captions = self.captions[drawn]
-        corrupted, _ = self.corrupt(captions, rng)
-        labels = np.tile(np.array([1.0, 0.0], "float32"), (len(drawn), 1))
+        captions = self.captions[self.rows(step)]
+        corrupted, _ = self.corrupt(captions, self.rng(1, step))
+        labels = np.tile(np.array([1.0, 0.0], "float32"), (len(captions), 1))
         return {"caption": np.stack([captions, corrupted], axis=1)}, labels
 
     def corrupt(self, captions, rng):
@@ -270,7 +244,3 @@ class GrammarBatches:
         return corrupt_captions(
             captions, self.words, rng, self.kinds, self.eos, self.pad
         )
-
-    def _draw_order(self, epoch):
-        rng = np.random.default_rng([self.seed, 0, epoch])
-        return rng.permutation(len(self.captions))

@@ -1,5 +1,7 @@
 """Batches that are functions of their step, as `tf.data` sets."""
 
+import functools
+
 import numpy as np
 
 
@@ -49,29 +51,6 @@ def step_pipeline(make, steps, fixed=True):
     return shared_by_rows(dataset.apply(count).prefetch(4))
 
 
-def indexed_dataset(batches, epochs, start_step, fixed=True):
-    """Training batches from a global step to the end of the last epoch.
-
-    Args:
-        batches: Object with `batch(step)`, a function of the global step as
-            of `step_pipeline()`, and `steps_per_epoch`.
-        epochs: Integer, epochs of the whole run.
-        start_step: Integer, first global step.
-        fixed: As of `step_pipeline()`.
-
-    Returns:
-        `tf.data.Dataset`; see `resumable()`.
-    """
-    steps = range(start_step, epochs * batches.steps_per_epoch)
-    return resumable(
-        step_pipeline(batches.batch, steps, fixed),
-        batches.steps_per_epoch,
-        lambda count: indexed_dataset(
-            batches, epochs, start_step + count, fixed
-        ),
-    )
-
-
 def resumable(dataset, steps_per_epoch, from_step):
     """Tells `tfcap.training.Resume` how a data set begins at another step.
 
@@ -119,18 +98,12 @@ def check_batch_size(size: int, total: int | None = None, of: str = ""):
             batch may be smaller.
         of: The things, in the plural.
     """
-    if size >= 1 and (total is None or size <= total):
-        return
-    wanted, there, cure = "at least 1", "", "Choose another one."
-    if total is not None:
-        wanted, there = f"in 1..number of {of}", f" with {total} {of}"
-        cure = "Choose a smaller one." if size > 0 else cure
-    if total == 0:
-        cure = f"Look at the split, and at what {of} were selected by."
-    raise ValueError(
-        f"`batch_size` must be {wanted}. Received: batch_size={size}{there}. "
-        f"{cure}"
-    )
+    if size < 1 or total is not None and size > total:
+        there = "" if total is None else f" with {total} {of}"
+        raise ValueError(
+            "`batch_size` must be at least 1, and make a whole batch. "
+            f"Received: batch_size={size}{there}. Choose another one."
+        )
 
 
 def row_pipeline(make, total: int, batch_size):
@@ -159,3 +132,89 @@ def row_pipeline(make, total: int, batch_size):
         return make(rows), rows.astype(np.int32)
 
     return step_pipeline(batch, range(-(-total // batch_size)), fixed=False)
+
+
+class StepBatches:
+    """Batches that are a function of the global step.
+
+    A subclass has `batch(step)`, a nest of NumPy arrays whose first axis is
+    the batch, and `steps_per_epoch`.
+    """
+
+    #: Whether all batches have the same size.
+    fixed = True
+
+    def dataset(self, epochs: int = 1, start_step: int = 0):
+        """Training batches from a global step to the end of the last epoch.
+
+        Args:
+            epochs: Integer, epochs of the whole run, those before
+                `start_step` included. Defaults to `1`.
+            start_step: Integer, first global step. Defaults to `0`.
+
+        Returns:
+            `tf.data.Dataset` of batches.
+        """
+        steps = range(start_step, epochs * self.steps_per_epoch)
+        return resumable(
+            step_pipeline(self.batch, steps, self.fixed),
+            self.steps_per_epoch,
+            lambda count: self.dataset(epochs, start_step + count),
+        )
+
+
+class RowBatches(StepBatches):
+    """Batches of rows that come once in an epoch, in another order in each.
+
+    A subclass has `inputs(rows)`, too, which makes the inputs of some rows.
+
+    Args:
+        total: Integer, rows of an epoch.
+        batch_size: Integer, B.
+        seed: Integer.
+        shuffle: Boolean.
+        of: String, what the rows are, in the plural.
+    """
+
+    def __init__(self, total, batch_size, seed, shuffle, of):
+        check_batch_size(batch_size, total, of)
+        self.total = total
+        self.batch_size = batch_size
+        self.seed = seed
+        self.shuffle = shuffle
+        # One order serves an epoch; steps may be made out of order.
+        self._order = functools.lru_cache(maxsize=2)(self.draw_order)
+
+    @property
+    def steps_per_epoch(self):
+        """Whole batches in an epoch; the rest waits for another order."""
+        return self.total // self.batch_size
+
+    def evaluation(self, batch_size: int | None = None):
+        """All rows once, in their order, the last batch perhaps smaller.
+
+        Args:
+            batch_size: Integer. Defaults to that of the training batches.
+
+        Returns:
+            `tf.data.Dataset` of pairs: the dict of inputs, without what is
+            drawn, and the row numbers `(B,)`.
+        """
+        size = batch_size or self.batch_size
+        return row_pipeline(self.inputs, len(self), size)
+
+    def draw_order(self, epoch):
+        """Order of the rows of an epoch."""
+        if not self.shuffle:
+            return np.arange(self.total)
+        return self.rng(0, epoch).permutation(self.total)
+
+    def rows(self, step):
+        """The rows of the batch of a global step."""
+        epoch, index = divmod(int(step), self.steps_per_epoch)
+        start = index * self.batch_size
+        return self._order(epoch)[start : start + self.batch_size]
+
+    def rng(self, purpose, step):
+        """Random generator of a purpose, a number, at a step or epoch."""
+        return np.random.default_rng([self.seed, purpose, int(step)])
