@@ -12,11 +12,11 @@ import numpy as np
 from tests import tiny
 from tests.eager import run_eagerly
 from tests.training import stopped_workers
-from tests.training.test_update import batches
-from tests.training.test_update import fit
-from tests.training.test_update import prize
-from tests.training.test_update import state
-from tests.training.test_update import without
+from tests.training.test_joint_training_update import batches
+from tests.training.test_joint_training_update import fit
+from tests.training.test_joint_training_update import prize
+from tests.training.test_joint_training_update import state
+from tests.training.test_joint_training_update import without
 from tfcap.objectives import TeacherForcing
 from tfcap.training import JointTraining
 

@@ -20,8 +20,6 @@ from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives.episode import scored_by
 from tfcap.objectives.proximal import KLDivergence
-from tfcap.training.update import Computed
-from tfcap.training.update import weight_penalty
 
 
 def checked_ratio(
@@ -261,21 +259,20 @@ def update(model: keras.Model, drawn: dict, index: Any, count: Any) -> dict:
     )
     with tf.GradientTape() as tape:
         state = speaker.begin(inputs, training=True)
-        penalty = weight_penalty(speaker.trainable_variables)
+        # Of these losses, only penalties on weights have a gradient here.
+        computed = model.computed(
+            [*model.learners], drawn["losses"], dict(drawn["logs"])
+        )
         scores, away = zip(
             *(
                 _surrogate(model, state, *part, *kind)
                 for part, kind in zip(scored, model.kinds)
             )
         )
-        loss = tf.cast(count, tf.float32) * tf.add_n(scores) + penalty
-    logs = drawn["logs"]
+        loss = tf.cast(count, tf.float32) * tf.add_n(scores) + computed.loss
     if model.clipped_ratio is not None:
         clipped, words = tf.unstack(sum_over_replicas(tf.add_n(away)))
-        logs = {**logs, "clipped_words": clipped / tf.maximum(words, 1.0)}
-    losses = drawn["losses"]
-    whole = sum(losses.values(), 0.0) + penalty
-    computed = Computed(list(model.learners), "", losses, logs, whole)
+        computed.logs["clipped_words"] = clipped / tf.maximum(words, 1.0)
     return model.update(tape, [computed], [loss])
 
 

@@ -148,7 +148,7 @@ class Resume(keras.callbacks.Callback):
         Returns:
             `keras.callbacks.History`.
         """
-        callbacks = [*_listed(callbacks), self]
+        callbacks = [*keras.tree.flatten(callbacks or []), self]
         return run_fit(model.fit, *args, callbacks=callbacks, **kwargs)
 
     # How a run begins --------------------------------------------------------
@@ -534,9 +534,9 @@ def run_fit(fit, *args, **kwargs):
         arguments["shuffle"] = False
         if several and steps is None:
             arguments["steps_per_epoch"] = x.steps_per_epoch
-    callbacks = _listed(arguments["callbacks"])
+    callbacks = keras.tree.flatten(arguments["callbacks"] or [])
     found = [c for c in callbacks if isinstance(c, Resume)]
-    if not found or isinstance(arguments["callbacks"], _Callbacks):
+    if not found:
         return fit(**arguments)
     if len(found) > 1:
         raise ValueError(
@@ -545,12 +545,6 @@ def run_fit(fit, *args, **kwargs):
         )
     others = [c for c in callbacks if c is not found[0]]
     return found[0].run(fit, arguments, others)
-
-
-def _listed(callbacks):
-    if isinstance(callbacks, keras.callbacks.CallbackList):
-        callbacks = callbacks.callbacks
-    return keras.tree.flatten(callbacks or [])
 
 
 def _by_step(arguments, seed):

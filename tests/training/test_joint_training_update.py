@@ -17,8 +17,8 @@ from tfcap.rewards import TextReward
 from tfcap.training import ClippedAdam
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training.update import update_of
-from tfcap.training.update import weight_penalty
+from tfcap.training.joint_training import update_of
+from tfcap.training.joint_training import weight_penalty
 
 RNG = np.random.default_rng(0)
 
