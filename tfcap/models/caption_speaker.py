@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap.layers.condition_dropout import ConditionDropout
 from tfcap.models.inputs import ImageNetwork
+from tfcap.models.inputs import check_guided
 from tfcap.models.inputs import check_positions
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import image_features
@@ -168,13 +169,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         Raises:
             ValueError: If the speaker was made without `condition_dropout`.
         """
-        if self.condition_dropout is None:
-            raise ValueError(
-                "`condition_dropout` must be positive for guidance: this "
-                "speaker has never spoken without an image. Received: "
-                "condition_dropout=0.0. Train it with `condition_dropout=0.1`, "
-                "or decode with `guidance=1.0`."
-            )
+        check_guided(self.condition_dropout is not None)
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
         positions, mask = self.positions_read(state)
         image = self.condition_dropout.dropped_rows(rows, positions)

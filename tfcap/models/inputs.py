@@ -188,6 +188,21 @@ def check_positions(image: Any, mask: Any) -> None:
         )
 
 
+def check_guided(guided: bool) -> None:
+    """Refuses guidance of a speaker that was made without condition dropout.
+
+    Raises:
+        ValueError: If it was.
+    """
+    if not guided:
+        raise ValueError(
+            "`condition_dropout` must be positive for guidance: this speaker "
+            "has never spoken without its inputs. Received: "
+            "condition_dropout=0.0. Train it with `condition_dropout=0.1`, or "
+            "decode with `guidance=1.0`."
+        )
+
+
 def dialog_shapes(input_shape: dict) -> list[tuple]:
     """Returns the shapes of questions, histories and images of a batch."""
     axes = {"question": "B R T", "history": "B R T", "image": "B P D"}

@@ -272,9 +272,7 @@ class WordByWord(keras.Model):
         self, state: Any, rows: Any, training: bool = False
     ) -> Any:
         """Hidden states `(n, T, units)` before each given word `(n, T)`."""
-        start = ops.full_like(rows[:, :1], self.bos)
-        words = ops.concatenate([start, rows[:, :-1]], axis=1)
-        embedded = self.embed(words, training)
+        embedded = self.embed(words_before(rows, self.bos), training)
         return self.run_rnn(embedded, state, training=training)
 
     def log_probs(self, state: Any, tokens: Any, training: bool = False) -> Any:
@@ -335,6 +333,12 @@ class WordByWord(keras.Model):
 def word_rows(tokens: Any) -> Any:
     """Reshapes words `(B, S, T)` to rows `(B * S, T)`, int32."""
     return ops.cast(ops.reshape(tokens, (-1, ops.shape(tokens)[-1])), "int32")
+
+
+def words_before(rows: Any, bos: int) -> Any:
+    """Returns the word before each of the words `(n, T)`, the start first."""
+    start = ops.full_like(rows[:, :1], bos)
+    return ops.concatenate([start, rows[:, :-1]], axis=1)
 
 
 def lstm_step(gates: Any, carry: Any) -> tuple[Any, Any]:

@@ -22,10 +22,12 @@ from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import batch_entry
 from tfcap._ops.sequences import check_values
 from tfcap.models.adapters import uses_training
+from tfcap.models.inputs import check_guided
 from tfcap.models.inputs import with_parts
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import never_said
 from tfcap.models.word_by_word import word_rows
+from tfcap.models.word_by_word import words_before
 from tfcap.text import as_vocabulary
 
 #: The name under which a model's inputs ask for what the encoder returned.
@@ -172,13 +174,7 @@ class WrappedSpeaker(keras.Model):
         Raises:
             ValueError: If the speaker was made without `condition_dropout`.
         """
-        if self.seed_generator is None:
-            raise ValueError(
-                "`condition_dropout` must be positive for guidance: this "
-                "speaker has never spoken without its inputs. Received: "
-                "condition_dropout=0.0. Train it with `condition_dropout=0.1`, "
-                "or decode with `guidance=1.0`."
-            )
+        check_guided(self.seed_generator is not None)
         return keras.tree.map_structure(ops.zeros_like, read)
 
     def as_logits(self, outputs: Any, axes: int) -> Any:
@@ -471,8 +467,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         check_shape(tokens, "B S T", "tokens")
         shape = ops.shape(tokens)
         rows = word_rows(tokens)
-        start = ops.full_like(rows[:, :1], self.bos)
-        words = ops.concatenate([start, rows[:, :-1]], axis=1)
+        words = words_before(rows, self.bos)
         state = repeat_samples(state, shape[1])
         logits = self._logits(state, words, training)
         return ops.reshape(logits, (*shape, self.vocabulary_size))
@@ -601,10 +596,9 @@ class StepwiseSpeaker(WrappedSpeaker):
     def _each(self, state, tokens, training, read, shape):
         """Calls `read` on the logits of every step, and the word."""
         samples, length = ops.shape(tokens)[1:]
-        rows = ops.cast(ops.reshape(tokens, (-1, length)), "int32")
-        start = ops.full_like(rows[:, :1], self.bos)
-        pairs = ops.concatenate([start, rows[:, :-1]], axis=1)
-        pairs = ops.stack([pairs, rows], axis=-1)  # (n, T, 2)
+        rows = word_rows(tokens)
+        # (n, T, 2)
+        pairs = ops.stack([words_before(rows, self.bos), rows], axis=-1)
 
         def step(pair, state):
             logits, state = self.step(pair[:, 0], state, training)
