@@ -103,7 +103,6 @@ OUTSIDE = ROWS.shuffle(14)
         (lambda epoch: OUTSIDE.batch(4), None, "`make` must make the same"),
         (counting, None, "`make` must make the same batches"),
         (shuffled, 4, "Received: 3 batches of epoch 0, and steps_per_epoch=4"),
-        (shuffled, 0, "steps_per_epoch=0"),
         (
             lambda epoch: ROWS.filter(lambda x, y: True).batch(4),
             None,

@@ -14,7 +14,6 @@ from tfcap.data import extract_features
 from tfcap.data import extraction
 from tfcap.data import load_features
 from tfcap.data.extraction import even_frames
-from tfcap.data.extraction import frame_differences
 from tfcap.data.extraction import read_frames
 from tfcap.data.extraction import read_image
 
@@ -265,28 +264,6 @@ def test_a_video_is_a_vector_a_frame(gif, tmp_path):
     assert load_features(path, ["array"]).shape == (1, 5, 3)
 
 
-def test_frames_may_be_followed_by_what_has_changed(tmp_path):
-    videos = [(7, brightening(4)), (8, brightening(4)[::-1])]
-    features = extract(videos, tmp_path / "f.npy", frames=4, differences=True)
-    assert features.shape == (2, 4, 6)
-    np.testing.assert_allclose(features[0, :, 3], [0, 20, 20, 20])
-    np.testing.assert_allclose(features[1, :, 5], [0, -20, -20, -20])
-    # A mean over frames tells the direction by these alone.
-    means = features.mean(1)
-    np.testing.assert_allclose(means[0, :3], means[1, :3])
-    np.testing.assert_allclose(means[0, 3:], 15)
-
-
-def test_differences_start_from_zero():
-    features = np.random.default_rng(0).normal(size=(2, 5, 3))
-    made = frame_differences(features)
-    np.testing.assert_array_equal(made[..., :3], features)
-    np.testing.assert_array_equal(made[:, 0, 3:], 0)
-    np.testing.assert_allclose(
-        made[..., 3:].sum(1), features[:, -1] - features[:, 0]
-    )
-
-
 def test_an_interrupted_extraction_of_videos_goes_on(tmp_path):
     path = tmp_path / "features.npy"
     videos = [(name, brightening(3 + i)) for i, name in enumerate("abc")]
@@ -297,8 +274,6 @@ def test_an_interrupted_extraction_of_videos_goes_on(tmp_path):
     assert seen == [1, 3]  # a blank image for the shape, then the last video
     with pytest.raises(ValueError, match="`shape`"):
         extract(videos, path, frames=4)
-    with pytest.raises(ValueError, match="`shape`"):
-        extract(videos, path, frames=3, differences=True)
 
 
 def test_a_video_has_at_least_one_frame(tmp_path):
@@ -350,13 +325,3 @@ def test_what_is_no_video_is_refused(tmp_path):
             read_frames(wrong, 2, SIZE)
     with pytest.raises(FileNotFoundError):
         read_frames(tmp_path / "none.gif", 2, SIZE)
-
-
-def test_a_video_of_too_many_pixels_is_refused(gif, monkeypatch):
-    most = 10 * SIZE[0] * SIZE[1] - 1
-    monkeypatch.setattr(extraction, "_MOST_PIXELS", most)
-    with pytest.raises(
-        ValueError, match="video.gif.*10 frames.*more than 239 pix"
-    ):
-        read_frames(gif, 10, SIZE)
-    assert read_frames(gif, 1, SIZE).shape[0] == 1

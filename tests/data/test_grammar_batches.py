@@ -232,8 +232,6 @@ def test_the_generator_decides():
     "options, message",
     [
         ({"kinds": ["shuffle"]}, r"caption 0, \[4, 2, 0\]"),
-        ({"kinds": ["mirror"]}, "`kinds` must be of .'repeat'.*mirror"),
-        ({"kinds": []}, "`kinds` must be of"),
         ({"words": np.array([7, 7])}, "`words` must hold two distinct"),
         ({"captions": np.array([4, EOS])}, r"shape \(n, T\).*shape=\(2,\)"),
         ({"captions": np.array([[4, 5]])}, "EOS in each row"),

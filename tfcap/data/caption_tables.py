@@ -239,19 +239,14 @@ def _texts(row, columns):
 
 def _by_known_ids(path, images):
     """Images by Flickr's numbers, TGIF's names, or else the names."""
-    urls = [name for name in images if _URL.fullmatch(name)]
-    if 0 < len(urls) < len(images):
-        name = next(name for name in images if name not in urls)
-        problem = f"the image {name!r:.60} has no URL, as others have"
-        raise malformed(path, "", problem, FIX)
     for known in _KNOWN:
         found = [known.fullmatch(name) for name in images]
         if all(found):
             ids = Counter(as_number(match[1]) for match in found)
-            for image_id, count in ids.items():
-                if count > 1:
-                    problem = f"the image {image_id!r} is there under two names"
-                    hint = "Keep one name for each image."
-                    raise malformed(path, "", problem, hint)
+            image_id, count = ids.most_common(1)[0]
+            if count > 1:
+                problem = f"the image {image_id!r} is there under two names"
+                hint = "Keep one name for each image."
+                raise malformed(path, "", problem, hint)
             return dict(zip(ids, images.values()))
     return images

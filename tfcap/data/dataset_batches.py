@@ -51,7 +51,7 @@ class DatasetBatches(StepBatches):
 
     def __init__(self, batch, steps_per_epoch, fixed=True):
         self.batch = batch
-        self.steps_per_epoch = _checked_steps(steps_per_epoch)
+        self.steps_per_epoch = steps_per_epoch
         self.fixed = fixed
 
     @classmethod
@@ -152,8 +152,7 @@ class Epochs:
                 "`steps_per_epoch` must be given for data that do not know "
                 f"their length. Received: make(0)={make(0)}. Count its batches."
             )
-        steps = known if steps_per_epoch is None else steps_per_epoch
-        self.steps_per_epoch = _checked_steps(steps)
+        self.steps_per_epoch = steps_per_epoch or known
         first, again = (
             list(itertools.islice(self._epoch(0), _COMPARED)) for _ in range(2)
         )
@@ -200,15 +199,6 @@ class Epochs:
                 f"Received: {number} batches of epoch {epoch}, and "
                 f"steps_per_epoch={steps}."
             )
-
-
-def _checked_steps(steps):
-    if steps < 1:
-        raise ValueError(
-            "`steps_per_epoch` must be positive. Received: "
-            f"steps_per_epoch={steps}."
-        )
-    return int(steps)
 
 
 def _length(data):

@@ -123,19 +123,10 @@ class EncodedDialogs:
             An `EncodedDialogs`.
         """
         rows = np.asarray(rows, np.int64)
-        kept = {
-            name: getattr(self, name)[rows]
-            for name in (
-                "image_ids",
-                "captions",
-                "question_index",
-                "answer_index",
-                "options",
-                "gt_index",
-            )
-        }
-        if self.relevance is not None:
-            kept["relevance"] = self.relevance[rows]
+        names = ["image_ids", "captions", "question_index", "answer_index"]
+        names += ["options", "gt_index", "relevance"]
+        arrays = {name: getattr(self, name) for name in names}
+        kept = {n: x[rows] for n, x in arrays.items() if x is not None}
         return dataclasses.replace(self, **kept)
 
     @property
@@ -164,8 +155,6 @@ class EncodedDialogs:
         """
         rows = np.asarray(rows)
         history = np.zeros((len(rows), self.rounds, self.history_length), "i4")
-        if not self.rounds:
-            return history
         captions = self.captions[rows]
         history[:, 0, : captions.shape[1]] = captions
         history[:, 1:] = self._said(rows)

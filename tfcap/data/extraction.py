@@ -16,9 +16,6 @@ from tfcap.data.step_pipeline import check_batch_size
 
 #: What is said of a single image.
 _UNREADABLE = (FileNotFoundError, PermissionError, ValueError)
-#: Pixels of all frames of a video up to the last one that is taken: more would
-#: take hours to decode.
-_MOST_PIXELS = 4 << 30
 
 
 def extract_features(
@@ -29,7 +26,6 @@ def extract_features(
     progress: bool = True,
     skip_unreadable: bool = False,
     frames: int | None = None,
-    differences: bool = False,
 ):
     """Writes the features of images or videos to a feature file, resumably.
 
@@ -39,9 +35,7 @@ def extract_features(
     Of a video, each frame has a place where an image has a position: `P =
     frames`, each the mean of its grid. So every speaker takes videos.
     Show-and-tell averages the frames, as the published models of TGIF do; the
-    others attend to them. Neither knows which frame comes first. With
-    `differences`, what has changed since the frame before stands beside what
-    is there, and tells, see `frame_differences()`.
+    others attend to them. Neither knows which frame comes first.
 
     Args:
         backbone: `Backbone`, or the name of one, such as
@@ -62,8 +56,6 @@ def extract_features(
             `False`.
         frames: Integer, frames that are taken of each video, as evenly as they
             come; a video of fewer repeats some. Defaults to `None`: images.
-        differences: Boolean, whether to add the differences of frames, which
-            doubles D. Defaults to `False`.
 
     Raises:
         ValueError: If an image cannot be read, or if the file was begun with
@@ -100,7 +92,6 @@ def extract_features(
     layer, grid = backbone.layer, (height, width)
     if frames is not None:
         layer, grid = f"{layer}, mean of each frame", (frames, 1)
-        size *= 1 + differences
 
     def read(image):
         if frames is None:
@@ -111,10 +102,8 @@ def extract_features(
         if frames is None:
             return backbone(pixels).reshape(len(pixels), -1, size)
         flat = pixels.reshape(-1, *pixels.shape[2:])
-        means = (
-            backbone(flat).mean(axis=(1, 2)).reshape(len(pixels), frames, -1)
-        )
-        return frame_differences(means) if differences else means
+        means = backbone(flat).mean(axis=(1, 2))
+        return means.reshape(len(pixels), frames, -1)
 
     with FeatureWriter(
         path,
@@ -191,11 +180,7 @@ def _read_ahead(sources, writer, read, batch_size, skipped):
             for row, future in futures:
                 try:
                     pixels[row] = future.result()
-                except (
-                    FileNotFoundError,
-                    PermissionError,
-                    ValueError,
-                ) as error:
+                except _UNREADABLE as error:
                     if skipped is None:
                         raise
                     cause = error.__cause__ or error
@@ -242,13 +227,6 @@ def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
 
     def animation(opened):
         chosen = even_frames(getattr(opened, "n_frames", 1), frames).tolist()
-        pixels = (chosen[-1] + 1) * opened.width * opened.height
-        if pixels > _MOST_PIXELS:
-            raise ValueError(
-                f"it has {chosen[-1] + 1:,} frames of {opened.width}x"
-                f"{opened.height} up to the last one to be taken, more than "
-                f"{_MOST_PIXELS:,} pixels"
-            )
         pictures = {}
         # Most frames hold but what changes: each is read on top of the last.
         for number in sorted({*chosen}):
@@ -301,34 +279,6 @@ def _fitted(picture, size):
     if picture.size != (width, height):
         picture = picture.resize((width, height), Image.Resampling.BILINEAR)
     return np.asarray(picture, np.float32)
-
-
-def frame_differences(features: NDArray) -> NDArray:
-    """Adds to each frame what has changed since the one before.
-
-    ```
-    out[:, f] = concat(features[:, f], features[:, f] - features[:, f - 1])
-    ```
-
-    with zeros for the first frame. Over the frames, the second half has the
-    mean `(last - first) / F`: what a mean of frames alone cannot tell.
-
-    Args:
-        features: Float array of shape `(n, F, D)`.
-
-    Returns:
-        Float array of shape `(n, F, 2 * D)`.
-
-    Example:
-
-    >>> from tfcap.data.extraction import frame_differences
-    >>> frame_differences(np.array([[[1.0], [3.0], [2.0]]]))[0]
-    array([[ 1.,  0.],
-           [ 3.,  2.],
-           [ 2., -1.]])
-    """
-    change = np.diff(features, axis=1, prepend=features[:, :1])
-    return np.concatenate([features, change], axis=-1)
 
 
 def even_frames(total: int, frames: int) -> NDArray:

@@ -286,8 +286,7 @@ def _images(source, array, lists):
     if not os.path.isdir(source):
         yield from _of_file(os.fspath(source), array, lists, alone=True)
         return
-    # Links to folders have no base name.
-    every = [*filter(os.path.basename, names_below(source))]
+    every = names_below(source)
     names = [
         name
         for name in every

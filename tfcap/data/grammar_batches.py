@@ -126,7 +126,7 @@ def corrupt_captions(
       a caption as it is
     """
     captions, words = np.asarray(captions), np.asarray(words)
-    _check(captions, words, kinds, eos)
+    _check(captions, words, eos)
     corrupted = np.full_like(captions, pad)
     drawn = np.empty(len(captions), object)
     for row, caption in enumerate(captions):
@@ -168,7 +168,7 @@ def _draw(most, rng):
     return int(rng.integers(1, most + 1))
 
 
-def _check(captions, words, kinds, eos):
+def _check(captions, words, eos):
     if captions.ndim != 2 or not np.isin(captions, eos).any(axis=1).all():
         raise ValueError(
             "`captions` must have shape (n, T), and EOS in each row. Received: "
@@ -178,12 +178,6 @@ def _check(captions, words, kinds, eos):
         raise ValueError(
             "`words` must hold two distinct ids or more. Received: "
             f"words={words.tolist()}."
-        )
-    unknown = [kind for kind in kinds if kind not in CORRUPTIONS]
-    if unknown or not kinds:
-        raise ValueError(
-            f"`kinds` must be of {tuple(CORRUPTIONS)}. Received: "
-            f"kinds={tuple(kinds)}."
         )
 
 

@@ -220,8 +220,7 @@ class StandardizedFeatures:
         shape: That of the features, or None if they are a function.
 
     Raises:
-        ValueError: If a number is not finite, or if no feature varies, as
-            those of a backbone that sees nothing.
+        ValueError: If the shapes do not fit.
 
     Example:
 
@@ -249,12 +248,6 @@ class StandardizedFeatures:
                 "number for each feature. Received: shapes "
                 f"{self.mean.shape} and {self.deviation.shape}."
             )
-        if not (self.deviation > 0).all():
-            raise ValueError(
-                "`deviation` must be positive. Received: deviation with "
-                f"{int((~(self.deviation > 0)).sum())} numbers that are not. "
-                "Take 1 for a feature that is always the same."
-            )
 
     def __len__(self):
         return len(self.features)
@@ -278,28 +271,15 @@ def _statistics(features):
         values, mask = features[rows], position_mask(features, rows)
         values = values.reshape(-1, shape[-1]) if mask is None else values[mask]
         values = np.asarray(values, np.float64)
-        with np.errstate(invalid="ignore"):  # told below
-            part = values.mean(0)
-            # Sums of squares about the mean add up like this; about 0 they
-            # would lose what is small beside the mean.
-            difference, added = part - mean, count + len(values)
-            squares += ((values - part) ** 2).sum(0) + difference**2 * (
-                count * len(values) / added
-            )
-            mean = mean + difference * (len(values) / added)
-            count = added
+        part = values.mean(0)
+        # Sums of squares about the mean add up like this; about 0 they
+        # would lose what is small beside the mean.
+        difference, added = part - mean, count + len(values)
+        squares += ((values - part) ** 2).sum(0) + difference**2 * (
+            count * len(values) / added
+        )
+        mean = mean + difference * (len(values) / added)
+        count = added
     deviation = np.sqrt(squares / count)
-    if not np.isfinite(deviation).all():
-        raise ValueError(
-            "`features` must be finite. Received: infinite or undefined "
-            f"numbers in {int((~np.isfinite(deviation)).sum())} of {shape[2]} "
-            "features. Look at how they were extracted."
-        )
     varies = deviation > 1e-6 * np.abs(mean)
-    if shape[0] > 1 and not varies.any():
-        raise ValueError(
-            "`features` must differ between images. Received: the same ones of "
-            f"all {shape[0]:,} images. Look at the weights, the layer and the "
-            "preprocessing of the backbone, and extract them again."
-        )
     return mean, np.where(varies, deviation, 1.0)

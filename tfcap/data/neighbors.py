@@ -4,19 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def nearest_neighbors(
-    embeddings: NDArray, k, block: int = 1024, tile: int = 16384
-) -> NDArray:
+def nearest_neighbors(embeddings: NDArray, k, block: int = 1024) -> NDArray:
     """The k nearest of all other rows, by dot product.
 
-    Every row is compared with every other one, a block of them with a tile of
-    the others at a time, so that memory does not grow with the split.
+    Every row is compared with every other one, a block of them at a time.
 
     Args:
         embeddings: Float array of shape `(M, D)`, usually unit vectors.
         k: Integer from 1 to `M - 1`.
         block: Integer, rows at a time. Defaults to `1024`.
-        tile: Integer, others at a time. Defaults to `16384`.
 
     Returns:
         Int32 array of shape `(M, k)`, rows, the nearest first, of equally
@@ -51,39 +47,22 @@ def nearest_neighbors(
     blocks = np.array_split(
         np.arange(len(embeddings)), range(block, len(embeddings), block)
     )
-    return np.concatenate([_nearest(embeddings, x, tile, k) for x in blocks])
+    return np.concatenate([_nearest(embeddings, x, k) for x in blocks])
 
 
-def _nearest(embeddings, own, tile, k):
-    """Neighbours of some rows, the best of tile after tile."""
-    scores = np.empty((len(own), 0), "float32")
-    rows = np.empty((len(own), 0), "int32")
-    for left in range(0, len(embeddings), tile):
-        others = embeddings[left : left + tile]
-        products = embeddings[own] @ others.T
-        inside = (own >= left) & (own < left + len(others))
-        products[inside, own[inside] - left] = -np.inf
-        indices = np.arange(left, left + len(others), dtype="int32")
-        rows = np.hstack([rows, np.broadcast_to(indices, products.shape)])
-        scores = np.hstack([scores, products])
-        keep = _best(scores, k)
-        scores = np.take_along_axis(scores, keep, 1)
-        rows = np.take_along_axis(rows, keep, 1)
-    return rows
-
-
-def _best(scores, k):
-    """Places of the k largest of each row, of equal ones the first."""
-    k = min(k, scores.shape[1])
+def _nearest(embeddings, own, k):
+    """Neighbours of some rows: of equally near ones the first."""
+    scores = embeddings[own] @ embeddings.T
+    scores[np.arange(len(own)), own] = -np.inf
     least = -np.partition(-scores, k - 1, axis=1)[:, k - 1, None]
     # The larger ones, then as many of those that tie with the last as fit.
     larger, ties = scores > least, scores == least
     room = k - larger.sum(1, keepdims=True)
     chosen = larger | (ties & (np.cumsum(ties, axis=1) <= room))
-    columns = np.nonzero(chosen)[1].reshape(len(scores), k)
-    values = np.take_along_axis(scores, columns, 1)
+    rows = np.nonzero(chosen)[1].reshape(len(own), k)
+    values = np.take_along_axis(scores, rows, 1)
     order = np.argsort(-values, axis=1, kind="stable")
-    return np.take_along_axis(columns, order, 1)
+    return np.take_along_axis(rows, order, 1).astype("int32")
 
 
 def draw_wrong_options(

@@ -18,13 +18,9 @@ IMAGE_ENDINGS = (
     *(".tif", ".tiff"),
 )
 #: What systems keep beside files that people see, besides hidden files.
-_SYSTEM = frozenset(
-    (
-        *("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found"),
-        *("system volume information", "thumbs.db", "ehthumbs.db"),
-        *("desktop.ini", "recycler", "@recycle", "@recently-snapshot"),
-        *("network trash folder", "temporary items"),
-    )
+_SYSTEM = (
+    *("__macosx", "@eadir", "#recycle", "$recycle.bin"),
+    *("thumbs.db", "desktop.ini"),
 )
 
 
@@ -33,8 +29,7 @@ class Photographs:
 
     Goes wherever `images` is asked for; file names are shown beside pictures.
     Names are those of a file of captions, which may be anybody's: they are
-    only compared with the files of the folder, and links that lead out of it
-    are left out.
+    only compared with those of the files in the folder.
 
     Args:
         folder: String or path; photographs may lie in folders within. `None`
@@ -82,13 +77,7 @@ class Photographs:
         self._paths = [None] * len(self.filenames)
         if folder is None:
             return
-        root = os.path.join(os.path.realpath(folder), "")
-        files = {
-            name: path
-            for name, path in image_files(folder, "folder").items()
-            if os.path.realpath(path).startswith(root)
-        }
-        self._paths = find_images(files, self.filenames)
+        self._paths = find_images(image_files(folder), self.filenames)
         self.missing = [
             name or f"row {row}"
             for row, name in enumerate(self.filenames)
@@ -98,8 +87,7 @@ class Photographs:
             raise ValueError(
                 "`folder` must hold the photographs. Received: folder="
                 f"{str(folder)!r}, which has none of {len(self.missing):,} "
-                f"({listed(self.missing)}). Name the folder in which they lie; "
-                "links that lead out of it are not followed."
+                f"({listed(self.missing)}). Name the folder in which they lie."
             )
         if self.missing:
             warnings.warn(
@@ -188,7 +176,7 @@ def image_files(
 
 
 def names_below(folder: str | os.PathLike) -> list[str]:
-    """Paths of files and of links to folders below a folder, sorted."""
+    """Paths of files below a folder, sorted."""
 
     def fail(error):
         raise error
@@ -196,11 +184,8 @@ def names_below(folder: str | os.PathLike) -> list[str]:
     found = []
     for root, folders, names in os.walk(folder, onerror=fail):
         folders[:] = filter(_is_seen, folders)
-        links = [x for x in folders if os.path.islink(os.path.join(root, x))]
-        # A link to a folder is no image, whatever it is called.
-        seen = [*filter(_is_seen, names), *(os.path.join(x, "") for x in links)]
-        below = os.path.relpath(root, folder)
-        found += [os.path.join("" if below == "." else below, x) for x in seen]
+        paths = (os.path.join(root, x) for x in filter(_is_seen, names))
+        found += [os.path.relpath(path, folder) for path in paths]
     return sorted(found)
 
 
