@@ -7,10 +7,10 @@ A row is trained by its method, on networks that are made of an `encoder`, or
 
 import keras
 
+from reproduce.visdial.corrupted_batches import CorruptedBatches
 from reproduce.visdial.networks import copy_encoder
 from reproduce.visdial.networks import make_discriminator
 from reproduce.visdial.networks import make_generator
-from tfcap.data import DialogBatches
 from tfcap.methods import dialog_mle
 from tfcap.methods import gan1
 from tfcap.methods import gan2
@@ -173,7 +173,7 @@ def _batches(experiment, config):
     }[config.get("wrong")]
     data = experiment.data
     size = min(size, len(data.train))
-    return DialogBatches(
+    return CorruptedBatches(
         data.train, data.train_features, size, seed=experiment.seed, **wrong
     )
 

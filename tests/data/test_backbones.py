@@ -67,6 +67,19 @@ def test_pyramid_levels_are_read_as_grids(layer, side, make):
         np.testing.assert_allclose(grid, wanted, rtol=1e-3, atol=1e-3)
 
 
+def test_a_preset_is_scaled_by_its_own_converter(tmp_path):
+    layers = pytest.importorskip("keras_hub").layers
+    model, scale, offset = hub_resnet(), [0.01, 0.02, 0.04], [1.0, 2.0, 3.0]
+    model.save_to_preset(tmp_path)
+    made = layers.ImageConverter(image_size=(8, 8), scale=scale, offset=offset)
+    made.save_to_preset(tmp_path)
+    name = f"keras_hub:{tmp_path}"
+    grid = named_backbone(name, input_size=(64, 64))(IMAGES)
+    scaled = (IMAGES * np.array(scale) + offset).astype("float32")
+    wanted = keras.ops.convert_to_numpy(model(scaled, training=False))
+    np.testing.assert_allclose(grid, wanted, rtol=1e-3, atol=1e-3)
+
+
 def test_a_layer_may_be_named():
     model = hub_resnet()
     name = model.layers[-2].name

@@ -7,11 +7,7 @@ import tensorflow as tf
 from tfcap.data import DialogBatches
 
 FEATURES = np.random.default_rng(0).normal(size=(11, 4, 3)).astype("float16")
-DRAWS = {
-    "negatives": 3,
-    "in_batch_negatives": 5,
-    "corrupted_negatives": 2,
-}
+DRAWS = {"negatives": 3, "in_batch_negatives": 5}
 
 
 @pytest.fixture
@@ -67,8 +63,8 @@ def test_shapes_are_static_so_that_a_model_traces_once(make):
     inputs, labels = dataset.element_spec
     assert inputs["image"].shape == (3, 4, 3)
     assert inputs["image"].dtype == tf.float32
-    assert inputs["options"].shape == (3, 4, 11, 9)
-    assert labels.shape == (3, 4, 11)
+    assert inputs["options"].shape == (3, 4, 9, 9)
+    assert labels.shape == (3, 4, 9)
     assert len(dataset) == 6
     traces = []
 
@@ -82,7 +78,7 @@ def test_shapes_are_static_so_that_a_model_traces_once(make):
     assert len(traces) == 1
 
 
-def test_candidates_are_truth_then_own_then_foreign_then_spoiled(make, encoded):
+def test_candidates_are_truth_then_own_then_foreign(make, encoded):
     batches = make(batch_size=10, shuffle=False, **DRAWS)
     inputs, labels = batches.batch(0)
     np.testing.assert_array_equal(inputs["options"][:, :, 0], inputs["answer"])
@@ -94,7 +90,7 @@ def test_candidates_are_truth_then_own_then_foreign_then_spoiled(make, encoded):
             own = {tuple(row) for row in encoded.answers[ids]}
             for n in 1, 2, 3:
                 assert tuple(inputs["options"][d, r, n]) in own
-            for n in range(1, 11):
+            for n in range(1, 9):
                 equal = np.array_equal(
                     inputs["options"][d, r, n], inputs["answer"][d, r]
                 )
@@ -121,12 +117,6 @@ def test_a_lonely_question_has_no_foreign_candidates_to_be_wrong(encoded):
     assert not inputs["options"][0, 2, 4:9].any()
     assert (labels[0, 2, 4:9] == -1).all() and labels[0, 2, 0] == 1
     assert (labels[0, ~alone] == -1).all()
-
-
-def test_corrupted_negatives_do_without_others(make):
-    inputs, labels = make(corrupted_negatives=2).batch(0)
-    assert inputs["options"].shape == (3, 4, 3, 9)
-    assert labels.shape == (3, 4, 3)
 
 
 def test_evaluation_has_every_dialog_once_in_order(make, encoded):

@@ -593,7 +593,10 @@ WRONG = {
         "of 8 features 300: .4, 6.",
     ),
     "axes": (each([FIXED[0], FIXED[1, 0], FIXED[2]]), r"\(8,\), \(4, 8\)"),
-    "none": (each([*FIXED[:2], FIXED[2, :0]]), "with none of 300"),
+    "none": (
+        each([*FIXED[:2], FIXED[2, :0]]),
+        r"not of 8 features 300: \(0, 8\)",
+    ),
     "two kinds of files": (
         lambda folder: several_parts(folder)[0],
         "--array.*9_box.npy.*Name one of 'att', 'box', 'fc'",

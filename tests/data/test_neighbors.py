@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from tfcap.data import nearest_neighbors
-from tfcap.data.neighbors import corrupt
 from tfcap.data.neighbors import draw_in_batch
 from tfcap.data.neighbors import draw_wrong_options
 
@@ -49,9 +48,6 @@ def test_what_makes_no_sense_is_refused():
         nearest_neighbors(broken, 1)
 
 
-EOS = 2
-
-
 def rng(seed=0):
     return np.random.default_rng(seed)
 
@@ -93,35 +89,3 @@ def test_a_lonely_question_has_no_in_batch_negatives():
         np.ones((2, 3), int), np.array([0, 1], bool), 4, rng()
     )
     assert (drawn == -1).all()
-
-
-def test_corrupted_copies_are_the_four_kinds_and_well_formed():
-    answer = np.array([[10, 11, 12, 13, EOS, 0, 0, 0]])
-    copies = corrupt(answer, np.array([50, 51]), 4_000, EOS, rng())[0]
-    seen = {"append": 0, "repeat": 0, "shuffle": 0, "cut": 0}
-    for row in copies.tolist():
-        end = row.index(EOS)
-        words, rest = row[:end], row[end + 1 :]
-        assert not any(rest) and 0 not in words
-        new = [word for word in words if word >= 50]
-        old = words[: len(words) - len(new)]
-        if sorted(words) == [10, 11, 12, 13]:
-            seen["shuffle"] += 1
-        elif not new:
-            assert set(words[4:]) == {13} and 5 <= len(words) <= 7
-            seen["repeat"] += 1
-        elif old == [10, 11, 12, 13]:
-            assert 1 <= len(new) <= 3
-            seen["append"] += 1
-        else:
-            assert old == [10, 11, 12, 13][: len(old)] and len(new) == 2
-            seen["cut"] += 1
-    for count in seen.values():
-        assert abs(count / 4_000 - 0.25) < 0.04
-
-
-def test_full_and_empty_answers_are_corrupted_within_the_width():
-    answers = np.array([[10, 11, 12, EOS], [EOS, 0, 0, 0]])
-    copies = corrupt(answers, np.array([50]), 200, EOS, rng())
-    assert copies.shape == (2, 200, 4)
-    assert ((copies == EOS).sum(-1) == 1).all()

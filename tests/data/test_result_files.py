@@ -1,4 +1,3 @@
-import dataclasses
 import json
 
 import numpy as np
@@ -206,12 +205,6 @@ def change(place, value):
     return changed
 
 
-def without_options(split, ranks):
-    options = split.options.copy()
-    options[1] = -1
-    return dataclasses.replace(split, options=options), ranks
-
-
 @pytest.mark.parametrize(
     "spoil, message",
     [
@@ -220,7 +213,6 @@ def without_options(split, ranks):
         (change((0, 0), np.arange(7)), "image 500, round 1"),
         (lambda s, r: (s, r[:, :2]), r"ranks.shape=\(5, 2, 7\)"),
         (lambda s, r: (s, r / 1), "of float64"),
-        (without_options, r"1 dialogs without, such as .*\[501\]"),
     ],
 )
 def test_ranks_that_the_server_would_refuse_are_not_written(

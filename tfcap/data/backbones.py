@@ -1,6 +1,7 @@
 """Networks that turn images into grids of features, whoever made them."""
 
 import collections
+import contextlib
 import dataclasses
 import hashlib
 import importlib
@@ -235,7 +236,9 @@ def preset_backbone(
                 "with `pip install tfcap[vision]`."
             ) from error
         if preprocessing is None and package == "keras_hub":
-            convert = _converter(hub, backbone)
+            with contextlib.suppress(ValueError):  # It may have none.
+                convert = hub.layers.ImageConverter.from_preset(backbone)
+                convert.image_size = None
         backbone = hub.models.Backbone.from_preset(backbone)
     backbone = getattr(backbone, "vision_encoder", backbone)
     registers = getattr(backbone, "num_register_tokens", 0)
@@ -263,25 +266,6 @@ def preset_backbone(
         network=lambda x: predict(convert(x) if convert else x),
         register_tokens=registers,
     )
-
-
-def _converter(hub, preset):
-    """Function that scales images as a preset does, or `None`."""
-    import keras
-
-    try:
-        layer = hub.layers.ImageConverter.from_preset(preset)
-    except ValueError:  # The preset has none.
-        return None
-
-    def convert(images):
-        if layer.scale is not None:
-            images = images * keras.ops.convert_to_numpy(layer.scale)
-        if layer.offset is not None:
-            images = images + keras.ops.convert_to_numpy(layer.offset)
-        return images.astype("float32")
-
-    return convert
 
 
 def _predictor(model, layer, output=None):
@@ -314,14 +298,14 @@ def _predictor(model, layer, output=None):
 
 def _efficientnet_lite0_backbone(weights, layer, input_size):
     """EfficientNet-Lite0 up to its classifier, with layers by their names."""
-    if weights not in (None, "imagenet"):
+    model, sources = _efficientnet_lite0(input_size)
+    if weights == "imagenet":
+        _assign(sources, published_weights())
+    elif weights is not None:
         raise ValueError(
             "`weights` must be 'imagenet', or None for random ones. Received: "
             f"weights={weights!r}."
         )
-    model, sources = _efficientnet_lite0(input_size)
-    if weights == "imagenet":
-        _assign(sources, published_weights())
     return Backbone(
         name=f"efficientnet_lite0[{weights}]",
         layer=layer or "head",

@@ -1,13 +1,10 @@
 """Batches of dialogs, each a pure function of seed and step."""
 
-import functools
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import image_entries
-from tfcap.data.neighbors import corrupt
 from tfcap.data.neighbors import draw_in_batch
 from tfcap.data.neighbors import draw_wrong_options
 from tfcap.data.step_pipeline import RowBatches
@@ -23,15 +20,15 @@ class DialogBatches(RowBatches):
 
     A batch is a dict with `image` `(B, P, D)`, `question` `(B, R, Tq)`,
     `history` `(B, R, Th)` and `answer` `(B, R, Ta)`; with negatives, a pair:
-    the dict with `options` `(B, R, 1 + W + K + C, Ta)`, and labels
-    `(B, R, 1 + W + K + C)`. Where images of a feature file have fewer
+    the dict with `options` `(B, R, 1 + W + K, Ta)`, and labels
+    `(B, R, 1 + W + K)`. Where images of a feature file have fewer
     positions than others, there is an `image_mask` `(B, P)`.
 
     With negatives, a question's candidates are the truth, then `negatives` of
     its own wrong options, then `in_batch_negatives` of the wrong options drawn
-    by the other questions of the batch, then `corrupted_negatives`. Labels
-    are 1 for the truth, 0 for a wrong answer, -1 for what must not count: a
-    "wrong" answer that reads like the truth, and the rounds that are absent.
+    by the other questions of the batch. Labels are 1 for the truth, 0 for a
+    wrong answer, -1 for what must not count: a "wrong" answer that reads like
+    the truth, and the rounds that are absent.
 
     Args:
         dialogs: `EncodedDialogs` of M dialogs.
@@ -45,9 +42,6 @@ class DialogBatches(RowBatches):
             Defaults to `0`: no candidates and no labels.
         in_batch_negatives: Integer, K, drawn from other questions. Defaults
             to `0`.
-        corrupted_negatives: Integer, spoiled copies of the truth: words
-            appended, repeated, shuffled or cut. Not in the paper; makes it
-            harder for a generator to fool the discriminator. Defaults to `0`.
         shuffle: Boolean. Defaults to `True`.
 
     Reference:
@@ -65,14 +59,12 @@ class DialogBatches(RowBatches):
         seed: int = 0,
         negatives: int = 0,
         in_batch_negatives: int = 0,
-        corrupted_negatives: int = 0,
         shuffle: bool = True,
     ):
         self.dialogs = dialogs
         self.features = features
         self.negatives = negatives
         self.in_batch_negatives = in_batch_negatives
-        self.corrupted_negatives = corrupted_negatives
         super().__init__(len(dialogs), batch_size, seed, shuffle, "dialogs")
         self._check()
 
@@ -83,7 +75,7 @@ class DialogBatches(RowBatches):
         """The training batch of a global step, as NumPy arrays."""
         rows = self.rows(step)
         inputs = self.inputs(rows)
-        if not self.negatives + self.corrupted_negatives:
+        if not self.negatives:
             return inputs
         inputs["options"], labels = self.candidates(rows, self.rng(1, step))
         return inputs, labels
@@ -109,31 +101,23 @@ class DialogBatches(RowBatches):
             rng: NumPy random generator.
 
         Returns:
-            Integer array `(B, R, 1 + W + K + C, Ta)` and float array
-            `(B, R, 1 + W + K + C)`.
+            Integer array `(B, R, 1 + W + K, Ta)` and float array
+            `(B, R, 1 + W + K)`.
         """
         data = self.dialogs
         shape = data.answer_index[rows].shape
         truth = data.answer_index[rows].reshape(-1)
         gt = data.gt_index[rows].reshape(-1)
         present = (truth >= 0) & (gt >= 0)
-        drawn = [np.where(present, truth, -1)[:, None]]
-        if self.negatives:
-            options = data.options[rows].reshape(len(gt), -1)
-            wrong = draw_wrong_options(options, gt, self.negatives, rng)
-            drawn.append(np.where(present[:, None], wrong, -1))
+        options = data.options[rows].reshape(len(gt), -1)
+        wrong = draw_wrong_options(options, gt, self.negatives, rng)
+        drawn = [truth[:, None], wrong]
+        drawn = [np.where(present[:, None], ids, -1) for ids in drawn]
         if self.in_batch_negatives:
             size = self.in_batch_negatives
             drawn.append(draw_in_batch(wrong, present, size, rng))
         ids = np.concatenate(drawn, axis=-1)
         words = data.answers[ids] * (ids >= 0)[..., None].astype(np.int32)
-        if self.corrupted_negatives:
-            size, eos = self.corrupted_negatives, data.vocabulary.eos
-            copies = corrupt(
-                data.answers[truth], self._said_words, size, eos, rng
-            )
-            copies *= present[:, None, None].astype(np.int32)
-            words = np.concatenate([words, copies], axis=1)
         labels = self._labels(words)
         return words.reshape(*shape, *words.shape[1:]), labels.reshape(
             *shape, -1
@@ -148,13 +132,6 @@ class DialogBatches(RowBatches):
         labels[:, 0] = np.where(words[:, 0].any(axis=-1), 1.0, -1.0)
         labels[labels[:, 0] < 0] = -1.0
         return labels
-
-    @functools.cached_property
-    def _said_words(self):
-        """All words of the human answers, as often as they occur."""
-        index = self.dialogs.answer_index
-        words = self.dialogs.answers[index[index >= 0]]
-        return words[words > self.dialogs.vocabulary.unk]
 
     def _check(self):
         check_features(self.features, len(self.dialogs), "dialogs")

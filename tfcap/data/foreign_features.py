@@ -259,11 +259,13 @@ def _feature_axis(source, shapes):
         features_first = one[1] == one[2] if square else one[0] > one[2]
         axis = 0 if features_first else -1
     widths = Counter(s[axis] for s in shapes.values() if s)
-    if len(widths) != 1 or len(kinds) != 1 or not kinds <= {1, 2, 3}:
-        usual = max(widths, key=widths.get, default=0)
-        others = [
-            f"{i}: {s}" for i, s in shapes.items() if not s or s[axis] != usual
-        ]
+    usual = max(widths, key=widths.get, default=0)
+    others = [
+        f"{i}: {s}"
+        for i, s in shapes.items()
+        if not math.prod(s) or not s or s[axis] != usual
+    ]
+    if others or len(kinds) != 1 or not kinds <= {1, 2, 3}:
         raise ValueError(
             "`source` (--from) must hold (D,), (P, D), (height, width, D) or "
             "(D, height, width) of every image, and the same D of all. "
@@ -271,14 +273,7 @@ def _feature_axis(source, shapes):
             f"{usual:,} features {listed(others) or 'none'}. --array names "
             "another array; convert those of each backbone by themselves."
         )
-    empty = [i for i, shape in shapes.items() if not math.prod(shape)]
-    if empty:
-        raise ValueError(
-            "`source` (--from) must hold features of every image. Received: "
-            f"{str(source)!r}, with none of {listed(empty)}. Leave these "
-            "images out, or extract their features."
-        )
-    return axis, *widths
+    return axis, usual
 
 
 def _images(source, array, lists):

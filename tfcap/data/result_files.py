@@ -172,9 +172,8 @@ def write_visdial_ranks(
         Integer, number of rounds that were written.
 
     Raises:
-        ValueError: If the shape is not that of the options, if a round's
-            ranks are no permutation of 1..N, or if a dialog has no options
-            at all. Names the image and the round.
+        ValueError: If the shape is not that of the options, or if a round's
+            ranks are no permutation of 1..N. Names the image and the round.
 
     Reference:
 
@@ -188,14 +187,6 @@ def write_visdial_ranks(
             f"{options.shape}. Pass `ordinal_ranks(scores)`."
         )
     valid = np.all(options >= 0, axis=-1)
-    if not valid.any(axis=-1).all():
-        without = np.asarray(dialogs.image_ids)[~valid.any(axis=-1)]
-        raise ValueError(
-            "`dialogs` must have options to rank, all N of them, in a round of "
-            f"each dialog. Received: {len(without)} dialogs without, such as "
-            f"of the images {without[:3].tolist()}. Leave them out with "
-            "`select()`."
-        )
     wanted = np.arange(1, ranks.shape[-1] + 1)
     wrong = valid & np.any(np.sort(ranks, axis=-1) != wanted, axis=-1)
     if wrong.any():
