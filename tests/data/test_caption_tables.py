@@ -146,6 +146,7 @@ def test_images_of_a_list_must_have_captions(published, write):
         (["image,caption,split", "a,A,x", "a,B,y"], "line 3 the image 'a' is"),
         (["image,image_id,caption", "a,1,A", "b,1,B"], "line 3 the image 1 is"),
         (["image,caption,split", "a,A,x", "b,B,"], "'b' there is no split, as"),
+        (["url,text", "a,A", "http://x/1.jpg,B"], "'a' has no URL, as others"),
         ([*LINES, "1003163366_a1.jpg#0\tA man ."], "under two names"),
     ],
 )

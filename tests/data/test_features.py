@@ -1,7 +1,6 @@
 import errno
 import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -47,8 +46,6 @@ def test_lazy_features_index_like_the_array(path):
     none = np.array([], int)
     for index in [np.array([[2, 0], [0, 3]]), slice(1, 3), 2, none]:
         np.testing.assert_array_equal(lazy[index], whole[index])
-    again = pickle.loads(pickle.dumps(lazy))
-    np.testing.assert_array_equal(again[np.arange(4)], whole)
 
 
 @pytest.mark.parametrize(

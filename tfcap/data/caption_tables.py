@@ -239,6 +239,11 @@ def _texts(row, columns):
 
 def _by_known_ids(path, images):
     """Images by Flickr's numbers, TGIF's names, or else the names."""
+    urls = [name for name in images if _URL.fullmatch(name)]
+    if 0 < len(urls) < len(images):
+        name = next(name for name in images if name not in urls)
+        problem = f"the image {name!r:.60} has no URL, as others have"
+        raise malformed(path, "", problem, FIX)
     for known in _KNOWN:
         found = [known.fullmatch(name) for name in images]
         if all(found):

@@ -222,10 +222,13 @@ def _mapped(function, nest):
 
 def _check_same(first, again):
     """Refuses batches that another call has made others."""
-    found = [], []
-    for batches, parts in zip((first, again), found):
-        _mapped(lambda array, to=parts: to.append(array.tobytes()), batches)
-    if found[0] != found[1]:
+
+    def content(batches):
+        parts = []
+        _mapped(lambda array: parts.append(array.tobytes()), batches)
+        return parts
+
+    if content(first) != content(again):
         raise ValueError(
             "`make` must make the same batches of an epoch whenever it is "
             "called. Received: a function whose epoch 0 has others when it is "

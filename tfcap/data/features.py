@@ -170,9 +170,6 @@ class FeatureReader:
             self._checked[rows] = True
         return values
 
-    def __reduce__(self):
-        return FeatureReader, (self.path, self.image_ids)
-
     def _find(self, known, image_ids):
         """Rows of images that are asked for by their ids."""
         names = ["" if i in self.skipped else i for i in known]
