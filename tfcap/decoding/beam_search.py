@@ -22,7 +22,6 @@ from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.rollout import check_no_training
 from tfcap.decoding.rollout import checked_max_length
 from tfcap.decoding.rollout import checked_unroll
-from tfcap.decoding.rollout import end_tokens
 from tfcap.decoding.speaker import checked_guidance
 from tfcap.decoding.speaker import guided
 from tfcap.decoding.speaker import unrolls
@@ -36,8 +35,7 @@ class BeamSearch(Decoder):
 
     The sequences are returned best first. Their log probabilities are
     left to an estimator, which scores them again in one pass with gradients.
-    Where `no_repeat_ngram` leaves fewer than `width` to say, the others are
-    empty, and last.
+    Where there are fewer than `width` to say, the others are empty, and last.
 
     ```
     score = sum(log p(word)) / length ** length_penalty
@@ -120,7 +118,6 @@ class BeamSearch(Decoder):
 
     def decode(self, speaker, state, references=None, training=False):
         check_no_training(self, training)
-        self._check_width(speaker)
         speaker, state = guided(speaker, state, self.guidance)
         unrolled = self.unroll
         if unrolled is None:
@@ -169,27 +166,6 @@ class BeamSearch(Decoder):
             ended=ops.logical_or(beams.ended, is_end(ids, speaker.eos)),
         )
         return ops.reshape(ids, (-1,)), beams, state
-
-    def _check_width(self, speaker):
-        """Refuses more beams of a group than there are sequences."""
-        ruled_out = getattr(speaker, "suppressed_ids", ())
-        silent = {*self.logits_processors.suppress, *ruled_out}
-        ends = {*end_tokens(speaker)}
-        excluded = {getattr(speaker, "pad", 0), speaker.bos, *ends, *silent}
-        words = len(set(range(speaker.vocabulary_size)) - excluded)
-        ends = len(ends - silent)
-        # Numbers of finished and of open sequences after each step.
-        finished, open_, size = 0, 1, self.width // self.groups
-        for _ in range(self.max_length):
-            finished, open_ = finished + ends * open_, open_ * words
-            if finished + open_ >= size:
-                return
-        raise ValueError(
-            "`width` must not exceed what can be said. Received: "
-            f"width={self.width} in groups={self.groups}, with {words + ends} "
-            f"words and max_length={self.max_length}. Search with a narrower "
-            "beam."
-        )
 
     def _initial(self, batch, pad):
         """Beams before the first word."""

@@ -55,7 +55,7 @@ def score_candidates(
         they rank last.
 
     Raises:
-        ValueError: If `kind` is neither, `max_rows` is not positive, or an
+        ValueError: If `kind` is neither, or an
             option points outside `answers` or at an empty one.
 
     Example:
@@ -78,10 +78,6 @@ def score_candidates(
     if kind not in KINDS:
         raise ValueError(
             f"`kind` must be one of {KINDS}. Received: kind={kind!r}."
-        )
-    if max_rows < 1:
-        raise ValueError(
-            f"`max_rows` must be at least 1. Received: max_rows={max_rows}."
         )
     answers, options = np.asarray(answers), np.asarray(options)
     questions, candidates = options.shape
