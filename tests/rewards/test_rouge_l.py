@@ -17,17 +17,6 @@ def test_values_are_those_of_the_host(count_eos, longest):
     np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-5, atol=1e-7)
 
 
-def test_beta_weighs_recall():
-    batch = captions.Batch()
-    found = ROUGEL(beta=3.0)(
-        captions.rollout(batch.tokens), captions.episode(batch.human)
-    )
-    wanted = text.rouge_l(*batch.aligned(), beta=3.0).each
-    np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-5, atol=1e-7)
-    with pytest.raises(ValueError, match="`beta` must be positive"):
-        ROUGEL(beta=0)
-
-
 def test_an_image_without_references_is_worth_nothing():
     batch = captions.Batch()
     batch.human[2] = 0

@@ -13,10 +13,9 @@ from tfcap.losses.retrieval_loss import other_images
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.rewards.critics import check_evaluator
-from tfcap.rewards.retrieval import embedded_images
 from tfcap.rewards.retrieval import embedded_texts
 from tfcap.rewards.retrieval import image_key
-from tfcap.rewards.retrieval import image_of
+from tfcap.rewards.retrieval import images_of
 from tfcap.rewards.retrieval import numbers_of
 from tfcap.rewards.reward import check_vocabulary
 
@@ -118,11 +117,13 @@ class DiscriminatorLoss(Estimator):
 
     def _images(self, episode):
         """Embeddings of the images, `(B, D)`."""
-        image, mask = image_of(episode, self.image, "DiscriminatorLoss")
         learns = self.retriever is None
         training = learns and episode.training
-        images = embedded_images(self.reader, image, training, mask)
-        return images if learns else ops.stop_gradient(images)
+        return images_of(
+            *(self.reader, episode, self.image, "DiscriminatorLoss"),
+            training=training,
+            learning=learns,
+        )
 
     def _texts(self, rollout, episode):
         """Embeddings `(B, S, D)`, and which are of some words, `(B, S)`."""

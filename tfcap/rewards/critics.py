@@ -7,10 +7,9 @@ from keras import ops
 from tfcap._ops import masked_mean
 from tfcap.losses.masked_loss import one_pair_loss
 from tfcap.rewards.retrieval import check_embedder
-from tfcap.rewards.retrieval import embedded_images
 from tfcap.rewards.retrieval import embedded_texts
 from tfcap.rewards.retrieval import image_key
-from tfcap.rewards.retrieval import image_of
+from tfcap.rewards.retrieval import images_of
 from tfcap.rewards.retrieval import is_differentiable
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import check_vocabulary
@@ -69,20 +68,15 @@ class MatchProbability(Reward):
         check_evaluator(evaluator, retriever)
         self.evaluator = evaluator
         self.retriever = retriever
-        self.image = image_key(self._reader, image)
+        self.reader = evaluator if retriever is None else retriever
+        self.image = image_key(self.reader, image)
         self.name = name
-        self.differentiable = is_differentiable(self._reader)
-
-    @property
-    def _reader(self):
-        return self.evaluator if self.retriever is None else self.retriever
+        self.differentiable = is_differentiable(self.reader)
 
     def call(self, rollout, episode):
-        check_vocabulary(self._reader, episode, "evaluator")
-        image, mask = image_of(episode, self.image, "MatchProbability")
-        images = embedded_images(self._reader, image, mask=mask)
-        images = ops.stop_gradient(images)
-        texts = embedded_texts(self._reader, rollout)
+        check_vocabulary(self.reader, episode, "evaluator")
+        images = images_of(self.reader, episode, self.image, "MatchProbability")
+        texts = embedded_texts(self.reader, rollout)
         logits = self.evaluator.logits(images, texts)
         nonempty = ops.cast(rollout.nonempty, logits.dtype)
         return ops.sigmoid(logits) * nonempty

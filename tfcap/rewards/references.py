@@ -13,6 +13,7 @@ from tfcap._ops import reference_mask
 from tfcap._ops import sentence_lengths
 from tfcap._ops import without_start
 from tfcap._ops import words_only
+from tfcap._ops.arguments import checked_integer
 from tfcap._ops.sequences import batch_entry
 from tfcap.rewards.host_words import HostWords
 from tfcap.rewards.reward import Reward
@@ -402,11 +403,7 @@ class BLEU(ReferenceReward):
         name=None,
         vocabulary=None,
     ):
-        if max_order < 1 or int(max_order) != max_order:
-            raise ValueError(
-                "`max_order` must be a positive integer. Received: "
-                f"max_order={max_order}."
-            )
+        self.max_order = checked_integer(max_order, "max_order")
         check_smoothing(smoothing)
         if order_weights is not None and len(order_weights) != max_order:
             raise ValueError(
@@ -414,7 +411,6 @@ class BLEU(ReferenceReward):
                 f"BLEU-{max_order}. Received: order_weights={order_weights!r}. "
                 "Set `max_order` to their number."
             )
-        self.max_order = int(max_order)
         self.smoothing = smoothing
         self.effective_order = effective_order
         self.order_weights = order_weights
@@ -530,13 +526,12 @@ class ROUGEL(ReferenceReward):
     precision = max(lcs(caption, r) / len(caption) for r in references)
     recall = max(lcs(caption, r) / len(r) for r in references)
     reward = (1 + beta**2) * precision * recall
-             / (recall + beta**2 * precision)
+             / (recall + beta**2 * precision),  beta = 1.2
     ```
 
     The words leave the graph: `tfcap.text.rouge_l` scores them on the host.
 
     Args:
-        beta: Float, weight of recall against precision. Defaults to `1.2`.
         count_eos: Boolean, whether the end token counts as a word. Defaults
             to `True`: else captions that stop too late or in the middle of a
             phrase lose nothing.
@@ -565,15 +560,11 @@ class ROUGEL(ReferenceReward):
 
     def __init__(
         self,
-        beta=1.2,
         count_eos=True,
         references="references",
         name="rouge_l",
         vocabulary=None,
     ):
-        if not beta > 0:
-            raise ValueError(f"`beta` must be positive. Received: beta={beta}.")
-        self.beta = beta
         super().__init__(name, count_eos, references, False, vocabulary)
 
     def score(self, words, references, present):
@@ -590,7 +581,7 @@ class ROUGEL(ReferenceReward):
         for rows, several, found in zip(words, human, values):
             if several:
                 said = [row[row >= 0].tolist() for row in rows]
-                found[:] = rouge_l(said, [several] * len(said), self.beta).each
+                found[:] = rouge_l(said, [several] * len(said)).each
         return values
 
 

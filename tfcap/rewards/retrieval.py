@@ -438,9 +438,7 @@ class CLIPScore(Reward):
 
     def call(self, rollout, episode):
         check_vocabulary(self.retriever, episode, "retriever")
-        image, mask = image_of(episode, self.image, "CLIPScore")
-        images = embedded_images(self.retriever, image, mask=mask)
-        images = ops.stop_gradient(images)
+        images = images_of(self.retriever, episode, self.image, "CLIPScore")
         texts = embedded_texts(self.retriever, rollout)
         check_one_space(images, texts, self.image)
         scores = clip_score(images[:, None], texts, self.weight)
@@ -467,6 +465,20 @@ def image_of(episode, key: str, reward: str):
     """Images of a batch, and the mask of their positions, `None` for all."""
     image = batch_entry(episode.inputs, key, f"which {reward} reads")
     return image, episode.inputs.get(f"{key}_mask")
+
+
+def images_of(
+    embedder,
+    episode,
+    key: str,
+    reward: str,
+    training: bool = False,
+    learning: bool = False,
+):
+    """Embeddings `(B, D)` of images of a batch; constants but for a learner."""
+    image, mask = image_of(episode, key, reward)
+    images = embedded_images(embedder, image, training, mask)
+    return images if learning else ops.stop_gradient(images)
 
 
 def numbers_of(episode, key: str, reward: str):

@@ -150,22 +150,10 @@ def novelty(
       a caption joined by single spaces
     """
     check_captions(captions, "captions")
-    if isinstance(training, str):
-        raise TypeError(
-            "`training` must hold tokenized captions. Received: "
-            f"training={training!r}."
-        )
     sentences = [tuple(words) for words in captions]
     # Only generated captions are kept: training sets are large.
     unseen = set(sentences)
-    for words in training:
-        if isinstance(words, str):
-            raise TypeError(
-                "`training` must hold tokenized captions, lists of words. "
-                f"Received: {words!r} among them. Split it with "
-                "`tfcap.text.caption_tokenize()`."
-            )
-        unseen.discard(tuple(words))
+    unseen.difference_update(map(tuple, training))
     each = np.array([float(words in unseen) for words in sentences])
     return Scores(len(unseen) / len(sentences), each)
 

@@ -151,7 +151,8 @@ def _promising(caption, references, resources):
             break
         counts[k] = _counts(caption, *pairs[k], resources)
         # Less what rounding may make of it.
-        best = max(best, _score(counts[k]) - 1e-9)
+        score = float(_scores(np.array(counts[k], float)))
+        best = max(best, score - 1e-9)
     return [counts[k] for k in sorted(counts)]
 
 
@@ -177,20 +178,6 @@ def _bound(caption, reference, matches, resources):
     words = sum(weight > 0 for _, weights in sides for weight in weights)
     whole = words == len(caption) + len(reference)
     return _formula(*rates, words, 0 if whole else 1)
-
-
-def _score(counts):
-    """The score of counts as `_counts()` returns them, without arrays."""
-    lengths, *matched, (chunks, *_) = counts
-    rates = []
-    for kind in (0, 2):
-        of = [
-            row[kind] * DELTA + row[kind + 1] * (1 - DELTA) for row in matched
-        ]
-        length = lengths[kind] * DELTA + lengths[kind + 1] * (1 - DELTA)
-        most = sum(map(operator.mul, WEIGHTS, of))
-        rates.append(most / length if length else 0.0)
-    return _formula(*rates, sum(map(sum, matched)), chunks)
 
 
 def _formula(precision, recall, words, chunks):
