@@ -119,9 +119,7 @@ class BeamSearch(Decoder):
     def decode(self, speaker, state, references=None, training=False):
         check_no_training(self, training)
         speaker, state = guided(speaker, state, self.guidance)
-        unrolled = self.unroll
-        if unrolled is None:
-            unrolled = unrolls(speaker, state, self.max_length, False)
+        unrolled = unrolls(speaker, state, self.max_length, False, self.unroll)
         beams = self._search(speaker, state, unrolled)
         return self._ranked(beams, speaker.eos, getattr(speaker, "pad", 0))
 

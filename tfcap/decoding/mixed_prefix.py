@@ -108,11 +108,9 @@ class MixedPrefix(Decoder):
         # Of a reference that goes no further, nothing can be given.
         given = ops.logical_and(places < self.prefix, human)
         processors = _OfDrawn(self.suppress, given)
-        loops = self.unroll is False
-        if self.unroll is None:
-            reads = processors.for_speaker(speaker).in_use
-            loops = not unrolls(speaker, state, self.max_length, reads)
-        decode = self._decode_in_loop if loops else self._unrolled
+        reads = processors.for_speaker(speaker).in_use
+        unrolled = unrolls(speaker, state, self.max_length, reads, self.unroll)
+        decode = self._unrolled if unrolled else self._decode_in_loop
         with schedules_held(), self.channel.decoding(ops.shape(rows)[0]):
             rollout = decode(
                 speaker, state, rows, given, samples, processors, training
@@ -121,8 +119,11 @@ class MixedPrefix(Decoder):
             self.channel.next_step()
         human = ops.reshape(human, (-1, samples, self.max_length))
         given = ops.cast(ops.reshape(given, ops.shape(human)), "float32")
-        given = given * rollout.mask
-        return _only_where(ops.any(human, axis=-1), rollout, given, pad)
+        # Nothing is said where there is no reference.
+        there = ops.any(human, axis=-1)
+        words = mask_words(rollout.words, ops.cast(there, "float32")[..., None])
+        rollout = rollout._replace(words=words, given=given * rollout.mask)
+        return rollout.masked(there, pad)
 
     def _unrolled(
         self, speaker, state, rows, given, samples, processors, training
@@ -188,20 +189,6 @@ class MixedPrefix(Decoder):
             ops.sum(log_probs, axis=-1),
             states=None if states is None else by_samples(states),
         )
-
-
-def _only_where(there, rollout, given, pad):
-    """Nothing is said where there is no reference."""
-    tokens = ops.where(there[..., None], rollout.tokens, pad)
-    there = ops.cast(there, rollout.mask.dtype)[..., None]
-    return rollout._replace(
-        tokens=tokens,
-        mask=rollout.mask * there,
-        words=rollout.words * ops.cast(there, rollout.words.dtype)[..., None],
-        log_probs=rollout.log_probs * there,
-        scores=rollout.scores * there[..., 0],
-        given=given,
-    )
 
 
 class _OfDrawn:

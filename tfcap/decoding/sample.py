@@ -107,10 +107,7 @@ class Greedy(Decoder):
     def decode(self, speaker, state, references=None, training=False):
         check_no_training(self, training)
         speaker, state = guided(speaker, state, self.guidance)
-        loops = self.unroll is False
-        if self.unroll is None:
-            loops = not unrolls(speaker, state, self.max_length, False)
-        if loops:
+        if not unrolls(speaker, state, self.max_length, False, self.unroll):
             return self._decode_in_loop(speaker, state)
 
         def draw(logits):
@@ -293,11 +290,9 @@ class Sample(Decoder):
         return rollout._replace(discrete=self.channel.discrete)
 
     def _loops(self, speaker, state):
-        if self.unroll is not None:
-            return not self.unroll
         processors = self.logits_processors.for_speaker(speaker)
         reads = self.pathwise or processors.in_use
-        return not unrolls(speaker, state, self.max_length, reads)
+        return not unrolls(speaker, state, self.max_length, reads, self.unroll)
 
     def _decode_in_loop(self, speaker, state, rows, training):
         """Draws without gradient, and then reads all words at once."""
@@ -385,9 +380,7 @@ class Sample(Decoder):
         speaker, state = guided(speaker, state, self.guidance)
         if prefixes is not None:
             _check_prefixes(prefixes, length)
-        loops = self.unroll is False
-        if self.unroll is None:
-            loops = not unrolls(speaker, state, length, False)
+        loops = not unrolls(speaker, state, length, False, self.unroll)
         with schedules_held():
             # Rows come and go, as in loops of TensorFlow alone.
             if loops and keras.backend.backend() == "tensorflow":

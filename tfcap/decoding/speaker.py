@@ -361,21 +361,29 @@ def unroll(
     )
 
 
-def unrolls(speaker: Any, state: Any, length: int, reads_logits: bool) -> bool:
-    """Chooses how to decode where the user leaves it open.
+def unrolls(
+    speaker: Any,
+    state: Any,
+    length: int,
+    reads_logits: bool,
+    unroll: bool | None = None,
+) -> bool:
+    """Chooses how to decode.
 
     Args:
         speaker: `Speaker`.
         state: Nest of tensors with leading axis `B`, from `begin()`.
         length: Integer `T`.
         reads_logits: Boolean, whether the pass after a loop reads logits.
+        unroll: Boolean, the user's choice, or `None`.
 
     Returns:
-        The speaker's attribute `unroll` if there is one. Else true, but for
+        The user's choice, or the speaker's attribute `unroll` if there is one.
+        Else true, but for
         sequences of more than `LONGEST_UNROLLED` words of a speaker that a loop
         can call, and that scores words in one pass.
     """
-    own = getattr(speaker, "unroll", None)
+    own = getattr(speaker, "unroll", None) if unroll is None else unroll
     if own is not None or length <= LONGEST_UNROLLED:
         return own is None or bool(own)
     method = "logits" if reads_logits else "log_probs"

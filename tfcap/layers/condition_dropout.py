@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import SeedGenerator
-from tfcap._ops.arguments import checked_number
+from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_seed
 
 DROPPED = ("zeros", "learned")
@@ -58,9 +58,7 @@ class ConditionDropout(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.rate = checked_number(
-            rate, "rate", "in [0, 1)", lambda x: 0 <= x < 1
-        )
+        self.rate = checked_rate(rate, "rate")
         if dropped not in DROPPED:
             raise ValueError(
                 f"`dropped` must be one of {DROPPED}. Received: "
