@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import keras
@@ -84,6 +85,23 @@ def checked_scalar(value, name: str, expected: str, fits: Callable):
             f"Received: {name}={value!r}."
         )
     return value
+
+
+def check_choice(value: Any, name: str, choices: Iterable) -> None:
+    """Refuses what is not one of some choices.
+
+    Example:
+
+    >>> from tfcap._ops.arguments import check_choice
+    >>> check_choice("nll", "kind", ("sum", "mean"))
+    Traceback (most recent call last):
+    ValueError: `kind` must be one of ('sum', 'mean'). Received: kind='nll'.
+    """
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {tuple(choices)}. Received: "
+            f"{name}={value!r}."
+        )
 
 
 def initial_value(value):

@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from tfcap._ops import take_rows
+from tfcap._ops.arguments import check_choice
 from tfcap.decoding.rollout import NONE
 
 KINDS = ("loglik_sum", "loglik_mean")
@@ -75,10 +76,7 @@ def score_candidates(
     - Lu et al., Best of Both Worlds, NIPS 2017, section 5: candidates are
       ranked by their log-likelihood; the released code takes the sum
     """
-    if kind not in KINDS:
-        raise ValueError(
-            f"`kind` must be one of {KINDS}. Received: kind={kind!r}."
-        )
+    check_choice(kind, "kind", KINDS)
     answers, options = np.asarray(answers), np.asarray(options)
     questions, candidates = options.shape
     scores = np.empty(options.shape, "float32")

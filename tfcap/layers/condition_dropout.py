@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import SeedGenerator
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_seed
 
@@ -59,11 +60,7 @@ class ConditionDropout(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.rate = checked_rate(rate, "rate")
-        if dropped not in DROPPED:
-            raise ValueError(
-                f"`dropped` must be one of {DROPPED}. Received: "
-                f"dropped={dropped!r}."
-            )
+        check_choice(dropped, "dropped", DROPPED)
         self.dropped = dropped
         self.seed = checked_seed(seed)
         self.seed_generator = SeedGenerator(self.seed)

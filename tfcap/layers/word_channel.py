@@ -10,6 +10,7 @@ from keras import ops
 from tfcap._ops import SeedGenerator
 from tfcap._ops import likeliest_words
 from tfcap._ops import straight_through
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_scalar
 from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import initial_value
@@ -461,11 +462,7 @@ class PartialSampling(WordChannel):
         self, rho=0.25, granularity="step_sample", seed=None, **kwargs
     ):
         super().__init__(seed=seed, **kwargs)
-        if granularity not in GRANULARITIES:
-            raise ValueError(
-                f"`granularity` must be one of {GRANULARITIES}. "
-                f"Received: granularity={granularity!r}."
-            )
+        check_choice(granularity, "granularity", GRANULARITIES)
         self.granularity = granularity
         if isinstance(rho, keras.Variable):
             check_not_trained(rho, "rho")

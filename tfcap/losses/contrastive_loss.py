@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap._ops import gather_across_replicas
 from tfcap._ops import masked_logsumexp
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap._ops.sequences import at_least_float32
 from tfcap._ops.sequences import check_shapes
@@ -365,11 +366,7 @@ def check_contrastive(temperature, directions, combine):
             f"temperature={temperature}."
         )
     check_directions(directions)
-    if combine not in COMBINATIONS:
-        raise ValueError(
-            f"`combine` must be one of {COMBINATIONS}. Received: "
-            f"combine={combine!r}."
-        )
+    check_choice(combine, "combine", COMBINATIONS)
 
 
 def contrast_effects(

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.sequences import at_least_float32
 
 CONVENTIONS = ("squared", "frobenius")
@@ -136,8 +137,4 @@ class EmbeddingNorm(keras.regularizers.Regularizer):
 
 def check_convention(convention):
     """Refuses what is neither "squared" nor "frobenius"."""
-    if convention not in CONVENTIONS:
-        raise ValueError(
-            f"`convention` must be one of {CONVENTIONS}. "
-            f"Received: convention={convention!r}."
-        )
+    check_choice(convention, "convention", CONVENTIONS)

@@ -8,6 +8,7 @@ from keras import ops
 from tfcap._ops import masked_logsumexp
 from tfcap._ops import sum_over_replicas
 from tfcap._ops import token_log_probs
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import row_weights
 from tfcap._ops.sequences import at_least_float32
 from tfcap._ops.sequences import check_shapes
@@ -126,11 +127,7 @@ def reduce_loss(
     Raises:
         ValueError: If `reduction` is none of these.
     """
-    if reduction not in REDUCTIONS:
-        raise ValueError(
-            f"`reduction` must be one of {REDUCTIONS}. "
-            f"Received: reduction={reduction!r}."
-        )
+    check_choice(reduction, "reduction", REDUCTIONS)
     keep = ops.ones_like(values)
     if present is not None:
         keep = keep * ops.cast(ops.cast(present, "bool"), values.dtype)
@@ -351,11 +348,7 @@ class SequenceCrossentropy(MaskedLoss):
         pad: int = 0,
     ):
         super().__init__(name=name, reduction=reduction, dtype="float32")
-        if reduction_over not in REDUCED_OVER:
-            raise ValueError(
-                f"`reduction_over` must be one of {REDUCED_OVER}. "
-                f"Received: reduction_over={reduction_over!r}."
-            )
+        check_choice(reduction_over, "reduction_over", REDUCED_OVER)
         self.reduction_over = reduction_over
         self.pad = pad
 

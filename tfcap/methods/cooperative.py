@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tfcap._ops.arguments import check_choice
 from tfcap.decoding import GroundTruth
 from tfcap.layers import GumbelRao
 from tfcap.layers import GumbelSoftmaxST
@@ -11,7 +12,6 @@ from tfcap.layers import ReinMaxCV
 from tfcap.layers import ReinMaxRao
 from tfcap.layers import WordChannel
 from tfcap.methods.options import HingeOptions
-from tfcap.methods.options import check_choice
 from tfcap.methods.options import frozen
 from tfcap.methods.options import frozen_embedder
 from tfcap.methods.options import takes

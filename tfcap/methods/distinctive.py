@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_number
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import GroundTruth
 from tfcap.layers import PartialSamplingST
 from tfcap.methods.cooperative import relaxed_feedback
 from tfcap.methods.options import Options
-from tfcap.methods.options import check_choice
 from tfcap.methods.options import frozen_embedder
 from tfcap.methods.options import takes
 from tfcap.methods.options import with_people

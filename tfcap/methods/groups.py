@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from tfcap._ops.arguments import check_choice
 from tfcap.decoding.speaker import check_speaker
 from tfcap.methods.options import Options
-from tfcap.methods.options import check_choice
 from tfcap.methods.options import frozen
 from tfcap.methods.options import takes
 from tfcap.methods.options import with_people

@@ -4,12 +4,12 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
-from collections.abc import Iterable
 from typing import Any
 from typing import Self
 
 import keras
 
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Greedy
@@ -236,15 +236,6 @@ def with_people(objective, human_weight: float):
     if not human_weight:
         return objective
     return objective + human_weight * TeacherForcing("token")
-
-
-def check_choice(value: Any, name: str, choices: Iterable) -> None:
-    """Refuses what is not one of some strings."""
-    if value not in choices:
-        raise ValueError(
-            f"`{name}` must be one of {tuple(choices)}. Received: "
-            f"{name}={value!r}."
-        )
 
 
 def frozen(*networks: Any) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 from keras import ops
 from keras.optimizers.schedules import PiecewiseConstantDecay
 
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
 from tfcap.decoding import MixedPrefix
 from tfcap.decoding import ScheduledSampling
 from tfcap.methods.options import Options
 from tfcap.methods.options import TrainingOptions
-from tfcap.methods.options import check_choice
 from tfcap.methods.options import takes
 from tfcap.methods.options import with_people
 from tfcap.objectives import GAE

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import masked_mean
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_integer
 from tfcap.layers._fast import StepwiseDense
 from tfcap.models.caption_speaker import CaptionSpeaker
@@ -72,11 +73,7 @@ class ShowTellSpeaker(CaptionSpeaker):
         super().__init__(
             vocabulary_size, units, embedding_units or units, **kwargs
         )
-        if image_at not in IMAGE_AT:
-            raise ValueError(
-                f"`image_at` must be one of {IMAGE_AT}. Received: "
-                f"image_at={image_at!r}."
-            )
+        check_choice(image_at, "image_at", IMAGE_AT)
         self.image_at = image_at
         options = {"dtype": self.dtype_policy}
         self.word_gates = StepwiseDense(

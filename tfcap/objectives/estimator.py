@@ -13,6 +13,7 @@ from tfcap._ops import masked_mean
 from tfcap._ops import mean_over_replicas
 from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Decoder
 from tfcap.rewards.reward import ABSTAINED
@@ -290,11 +291,7 @@ REDUCTIONS = {"mean": mean_over_replicas, "sum": _total}
 def check_choices(**choices: tuple) -> None:
     """Refuses values, each in a pair with what it may be."""
     for name, (value, known) in choices.items():
-        if value not in known:
-            raise ValueError(
-                f"`{name}` must be one of {tuple(known)}. Received: "
-                f"{name}={value!r}."
-            )
+        check_choice(value, name, known)
 
 
 def check_decoder(decoder: Any) -> None:

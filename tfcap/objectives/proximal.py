@@ -4,13 +4,14 @@ from typing import Any
 
 from keras import ops
 
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_number
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_choices
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards.distributions import check_kl_estimator
+from tfcap.rewards.distributions import KL_ESTIMATORS
 from tfcap.rewards.distributions import check_reference
 from tfcap.rewards.distributions import kl_estimate
 from tfcap.rewards.distributions import reference_log_probs
@@ -173,7 +174,7 @@ class KLDivergence(Estimator):
     ):
         check_reference(reference)
         check_decoder(decoder)
-        check_kl_estimator(estimator)
+        check_choice(estimator, "estimator", KL_ESTIMATORS)
         check_choices(normalize=(normalize, NORMALIZATIONS))
         super().__init__(name, (), (decoder,))
         self.reference = reference

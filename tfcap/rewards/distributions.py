@@ -4,6 +4,7 @@ from typing import Any
 
 from keras import ops
 
+from tfcap._ops.arguments import check_choice
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import check_vocabulary
 
@@ -67,7 +68,7 @@ class KLPenalty(Reward):
         estimator: str = "k1",
     ):
         check_reference(reference)
-        check_kl_estimator(estimator)
+        check_choice(estimator, "estimator", KL_ESTIMATORS)
         self.reference = reference
         self.name = name
         self.estimator = estimator
@@ -88,21 +89,11 @@ def kl_estimate(log_ratio: Any, estimator: str = "k1") -> Any:
     >>> print(kl_estimate(np.array([0.0, 2.0]), "k2").numpy())
     [0. 2.]
     """
-    check_kl_estimator(estimator)
     if estimator == "k1":
         return log_ratio
     if estimator == "k2":
         return 0.5 * ops.square(log_ratio)
     return ops.expm1(-log_ratio) + log_ratio
-
-
-def check_kl_estimator(estimator: str) -> None:
-    """Refuses what names no estimator."""
-    if estimator not in KL_ESTIMATORS:
-        raise ValueError(
-            f"`estimator` must be one of {KL_ESTIMATORS}. Received: "
-            f"estimator={estimator!r}."
-        )
 
 
 def check_reference(reference: Any) -> None:

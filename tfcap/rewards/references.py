@@ -13,6 +13,7 @@ from tfcap._ops import reference_mask
 from tfcap._ops import sentence_lengths
 from tfcap._ops import without_start
 from tfcap._ops import words_only
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.sequences import batch_entry
 from tfcap.rewards.host_words import HostWords
@@ -652,11 +653,7 @@ class PairwiseDiversity(Reward):
         jit_compile=True,
         name="pairwise_diversity",
     ):
-        if distance not in _DISTANCES:
-            raise ValueError(
-                f"`distance` must be one of {tuple(_DISTANCES)}. Received: "
-                f"distance={distance!r}."
-            )
+        check_choice(distance, "distance", _DISTANCES)
         self.distance = distance
         self.count_eos = count_eos
         self.jit_compile = jit_compile

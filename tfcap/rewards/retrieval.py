@@ -3,6 +3,7 @@
 from keras import ops
 
 from tfcap._ops import check_shape
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.sequences import batch_entry
 from tfcap._ops.sequences import mask_for
 from tfcap._ops.sequences import with_known_sizes
@@ -106,7 +107,7 @@ class Retrieval(Reward):
         credit="batch",
     ):
         check_hinge(margin, negatives, directions)
-        check_credit(credit)
+        check_choice(credit, "credit", CREDITS)
         check_embedder(listener, "listener")
         self.listener = listener
         self.margin = margin
@@ -268,7 +269,7 @@ class BidirectionalContrastive(Reward):
         name="bidirectional_contrastive",
         credit="batch",
     ):
-        check_credit(credit)
+        check_choice(credit, "credit", CREDITS)
         check_embedder(retriever, "retriever")
         check_contrastive(temperature, directions, combine)
         if neighbor_same is not None and None in (neighbors, same):
@@ -551,11 +552,3 @@ def embedded_texts(embedder, rollout, training=False):
 def is_differentiable(embedder):
     """Returns true unless an embedder says that no gradient passes it."""
     return getattr(embedder, "differentiable", True)
-
-
-def check_credit(credit):
-    """Refuses a name of no credit that a sample is given."""
-    if credit not in CREDITS:
-        raise ValueError(
-            f"`credit` must be one of {CREDITS}. Received: credit={credit!r}."
-        )
