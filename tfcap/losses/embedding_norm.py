@@ -54,7 +54,7 @@ def embedding_norm(
     - Lu et al., Best of Both Worlds, NIPS 2017, section 4.2: "we regularize
       the L2 norm of the embedding vectors to be small"
     """
-    check_convention(convention)
+    check_choice(convention, "convention", CONVENTIONS)
     embeddings = at_least_float32(embeddings)
     if mask is None:
         mask = ops.ones_like(embeddings[..., 0])
@@ -106,7 +106,7 @@ class EmbeddingNorm(keras.regularizers.Regularizer):
     """
 
     def __init__(self, factor: float = 0.1, convention="squared"):
-        check_convention(convention)
+        check_choice(convention, "convention", CONVENTIONS)
         if factor < 0:
             raise ValueError(
                 f"`factor` must not be negative. Received: factor={factor}."
@@ -133,8 +133,3 @@ class EmbeddingNorm(keras.regularizers.Regularizer):
 
     def get_config(self):
         return {"factor": self.factor, "convention": self.convention}
-
-
-def check_convention(convention):
-    """Refuses what is neither "squared" nor "frobenius"."""
-    check_choice(convention, "convention", CONVENTIONS)

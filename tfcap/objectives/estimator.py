@@ -288,12 +288,6 @@ def _total(values, mask):
 REDUCTIONS = {"mean": mean_over_replicas, "sum": _total}
 
 
-def check_choices(**choices: tuple) -> None:
-    """Refuses values, each in a pair with what it may be."""
-    for name, (value, known) in choices.items():
-        check_choice(value, name, known)
-
-
 def check_decoder(decoder: Any) -> None:
     """Refuses what is no decoder.
 
@@ -393,7 +387,7 @@ class Estimator(Objective):
         statistics: Sequence[str] = (),
         reduction: str = "mean",
     ):
-        check_choices(reduction=(reduction, REDUCTIONS))
+        check_choice(reduction, "reduction", REDUCTIONS)
         self.name = name
         self.parts = tuple(parts)
         self.decoders = tuple(decoders)

@@ -7,7 +7,6 @@ from keras import ops
 from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_number
 from tfcap.objectives.estimator import Estimator
-from tfcap.objectives.estimator import check_choices
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
@@ -96,7 +95,7 @@ class ClippedRatio:
                 f"`upper` must be positive. Received: upper={upper}. Use "
                 "`math.inf` for no bound."
             )
-        check_choices(level=(level, LEVELS))
+        check_choice(level, "level", LEVELS)
         self.level = level
 
     def __call__(
@@ -175,7 +174,7 @@ class KLDivergence(Estimator):
         check_reference(reference)
         check_decoder(decoder)
         check_choice(estimator, "estimator", KL_ESTIMATORS)
-        check_choices(normalize=(normalize, NORMALIZATIONS))
+        check_choice(normalize, "normalize", NORMALIZATIONS)
         super().__init__(name, (), (decoder,))
         self.reference = reference
         self.decoder = decoder

@@ -7,10 +7,10 @@ from keras import ops
 from tfcap._ops import masked_logsumexp
 from tfcap._ops import mean_over_replicas
 from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_number
 from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.objectives.estimator import RewardEstimator
-from tfcap.objectives.estimator import check_choices
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import check_of_sequences
 from tfcap.objectives.estimator import check_several
@@ -126,7 +126,8 @@ class PreferenceLoss(_Ranking):
     ):
         statistics = ("std", "accuracy", "margin", "pairs")
         super().__init__(reward, decoder, name, statistics)
-        check_choices(loss=(loss, PREFERENCES), pairs=(pairs, PAIRS))
+        check_choice(loss, "loss", PREFERENCES)
+        check_choice(pairs, "pairs", PAIRS)
         if (reference is None) != (loss == "simpo"):
             raise ValueError(
                 '`reference` must be a speaker for "dpo" and "ipo", and None '
@@ -258,7 +259,7 @@ class StructureLoss(_Ranking):
         name: str | None = None,
     ):
         super().__init__(reward, decoder, name, ("std", "accuracy"))
-        check_choices(loss=(loss, STRUCTURES))
+        check_choice(loss, "loss", STRUCTURES)
         self.kind = loss
         self.scale = scale
         self.length_normalized = length_normalized

@@ -9,13 +9,13 @@ from tfcap._ops import is_end
 from tfcap._ops import masked_mean
 from tfcap._ops import mean_over_replicas
 from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import check_choice
 from tfcap.decoding import GroundTruth
 from tfcap.objectives.estimator import Baseline
 from tfcap.objectives.estimator import Credit
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import RewardEstimator
 from tfcap.objectives.estimator import as_part
-from tfcap.objectives.estimator import check_choices
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import check_several
 from tfcap.objectives.estimator import each_once
@@ -130,10 +130,8 @@ class ScoreFunction(RewardEstimator):
         reduction: str = "mean",
         mask_unfinished: bool = False,
     ):
-        check_choices(
-            normalize=(normalize, NORMALIZATIONS),
-            standardize=(standardize, STANDARDIZATIONS),
-        )
+        check_choice(normalize, "normalize", NORMALIZATIONS)
+        check_choice(standardize, "standardize", STANDARDIZATIONS)
         if normalize == "constant" and not hasattr(decoder, "max_length"):
             raise ValueError(
                 '`normalize` must not be "constant" for references, whose '
