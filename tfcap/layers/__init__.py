@@ -12,7 +12,7 @@ from tfcap.layers.dialog_encoder import HREAEncoder
 from tfcap.layers.dialog_encoder import LateFusionEncoder
 from tfcap.layers.dialog_encoder import MemoryNetworkEncoder
 from tfcap.layers.image_standardization import ImageStandardization
-from tfcap.layers.soft_embedding import SoftEmbedding
+from tfcap.layers.sequence_encoder import SoftEmbedding
 from tfcap.layers.word_channel import Categorical
 from tfcap.layers.word_channel import GumbelSoftmaxST
 from tfcap.layers.word_channel import PartialSamplingST
