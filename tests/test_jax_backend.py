@@ -48,7 +48,7 @@ def test_parts_meet_their_contract_on_jax():
         "JAX_PLATFORMS": os.environ.get("TFCAP_JAX_PLATFORMS", "cpu"),
     }
     # One process: each would import all of it once more.
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0"]
+    command = [sys.executable, "-m", "pytest", "-q"]
     command += ["-p", "no:cacheprovider", "-W", "default"]
     command += ["-k", CHOSEN, *(str(TESTS / file) for file in FILES)]
     run = subprocess.run(
