@@ -14,8 +14,8 @@ from tfcap.objectives.estimator import Baseline
 from tfcap.objectives.estimator import Credit
 from tfcap.objectives.estimator import RunningMeanBaseline
 from tfcap.objectives.estimator import as_part
-from tfcap.objectives.estimator import check_of_sequences
 from tfcap.rewards.reward import ABSTAINED
+from tfcap.rewards.reward import check_of_sequences
 
 
 class MonteCarlo(Credit):

@@ -45,7 +45,6 @@ class DiscriminatorLoss(Estimator):
             `1.0`.
         retriever: As that of `tfcap.rewards.MatchProbability`. It is read in
             inference mode, and has no gradient.
-        image: As that of `tfcap.rewards.MatchProbability`.
         name: String, under which the loss is logged, and the mean
             probabilities of the three kinds of captions with `_human`,
             `_generated` and `_mismatched` behind it. Defaults to
@@ -79,7 +78,6 @@ class DiscriminatorLoss(Estimator):
         generated=1.0,
         mismatched=1.0,
         retriever=None,
-        image=None,
         name="discriminator",
         same=None,
     ):
@@ -94,7 +92,7 @@ class DiscriminatorLoss(Estimator):
         self.mismatched = mismatched
         self.retriever = retriever
         self.reader = evaluator if retriever is None else retriever
-        self.image = image_key(self.reader, image)
+        self.image = image_key(self.reader)
         self.same = same
 
     def per_sample_loss(self, episode):

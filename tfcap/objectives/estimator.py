@@ -18,6 +18,9 @@ from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Decoder
 from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Linear
+from tfcap.rewards.reward import check_of_sequences
+from tfcap.rewards.reward import check_several
+from tfcap.rewards.reward import distinct
 from tfcap.rewards.text_rewards import as_reward
 
 
@@ -104,14 +107,8 @@ class Objective(Linear):
 
     def named_terms(self) -> dict[str, Term]:
         """Returns the terms by a unique name, numbered where names repeat."""
-        named = {}
-        for term in self.terms:
-            name, count = term.estimator.name, 1
-            while name in named:
-                count += 1
-                name = f"{term.estimator.name}_{count}"
-            named[name] = term
-        return named
+        names = distinct(term.estimator.name for term in self.terms)
+        return dict(zip(names, self.terms))
 
     def reward_names(self) -> tuple[str, ...]:
         """Returns the names under which rewards and their parts are logged."""
@@ -835,37 +832,6 @@ def _counted(rewards, episode):
     else:
         present = ops.cast(rollout.nonempty, "float32")
     return rewards, ops.broadcast_to(present, ops.shape(rewards))
-
-
-def check_several(rewards: Any, name: str) -> None:
-    """Refuses rewards of one sample a row.
-
-    Args:
-        rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
-
-    Raises:
-        ValueError: If there is one sample a row.
-    """
-    if rewards.shape[1] is not None and rewards.shape[1] < 2:
-        raise ValueError(
-            f"{name} needs at least 2 samples of each row. Received: rewards "
-            f"of shape {tuple(rewards.shape)}. Set `num_samples` of the "
-            "decoder."
-        )
-
-
-def check_of_sequences(rewards: Any, name: str) -> None:
-    """Refuses rewards of words.
-
-    Raises:
-        ValueError: If they are not of shape `(B, S)`.
-    """
-    if len(rewards.shape) != 2:
-        raise ValueError(
-            f"`reward` must give one number a sequence for {name}. Received: "
-            f"rewards of shape {tuple(rewards.shape)}. Leave out the part that "
-            "gives one for each word."
-        )
 
 
 def present_samples(rewards: Any, episode: Any) -> Any:

@@ -12,11 +12,12 @@ from tfcap._ops.arguments import checked_number
 from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.objectives.estimator import RewardEstimator
 from tfcap.objectives.estimator import check_discrete
-from tfcap.objectives.estimator import check_of_sequences
-from tfcap.objectives.estimator import check_several
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards.distributions import check_reference
+from tfcap.rewards.distributions import SCORES
 from tfcap.rewards.distributions import reference_log_probs
+from tfcap.rewards.reward import check_methods
+from tfcap.rewards.reward import check_of_sequences
+from tfcap.rewards.reward import check_several
 
 PREFERENCES = ("dpo", "ipo", "simpo")
 PAIRS = ("best_worst", "all")
@@ -135,7 +136,7 @@ class PreferenceLoss(_Ranking):
                 f"loss={loss!r}."
             )
         if reference is not None:
-            check_reference(reference)
+            check_methods(reference, "reference", *SCORES)
         if gamma and loss != "simpo":
             raise ValueError(
                 f'`gamma` must be 0 for "dpo" and "ipo", which have no target '

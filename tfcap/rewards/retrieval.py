@@ -18,6 +18,7 @@ from tfcap.losses.retrieval_loss import hinges
 from tfcap.metrics import clip_score
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import Scored
+from tfcap.rewards.reward import check_methods
 from tfcap.rewards.reward import check_vocabulary
 
 CREDITS = ("batch", "own")
@@ -194,9 +195,9 @@ class BidirectionalContrastive(Reward):
         texts: Iterable of decoders, what others say: the greedy caption, the
             human one. Give those of the estimators themselves, the same
             objects: what is scored is then left out of its own rivals.
-        image: String, the key in the batch of the images, `(B, P, D)`, or of
-            their embeddings, `(B, D)`, unit vectors, too. Defaults to the
-            retriever's `image_key` if it has one, else to `"image"`.
+            The batch has the images, `(B, P, D)`, or their embeddings,
+            `(B, D)`, unit vectors, too, under its attribute `image_key` if it
+            has one, else under `"image"`.
         neighbors: String, the key in the batch of M more images for each,
             `(B, M, P, D)`, or of their embeddings, `(B, M, D)`, which are
             rivals of all; or `None`.
@@ -256,7 +257,6 @@ class BidirectionalContrastive(Reward):
         self,
         retriever,
         texts=(),
-        image=None,
         neighbors=None,
         same=None,
         neighbor_same=None,
@@ -279,7 +279,7 @@ class BidirectionalContrastive(Reward):
             )
         self.retriever = retriever
         self.texts = self.decoders = tuple(texts)
-        self.image = image_key(retriever, image)
+        self.image = image_key(retriever)
         self.neighbors = neighbors
         self.same = same
         self.neighbor_same = neighbor_same
@@ -405,9 +405,6 @@ class CLIPScore(Reward):
         retriever: As in `tfcap.rewards.BidirectionalContrastive`; runs in
             inference mode, and its images are constants.
         weight: Float. Defaults to `2.5`.
-        image: String, the key in the batch of the images, `(B, P, D)`, or of
-            their embeddings, `(B, D)`. Defaults to the retriever's
-            `image_key` if it has one, else to `"image"`.
         name: String. Defaults to `"clip_score"`.
 
     Example:
@@ -429,11 +426,11 @@ class CLIPScore(Reward):
       Findings 2022, section 3.1
     """
 
-    def __init__(self, retriever, weight=2.5, image=None, name="clip_score"):
+    def __init__(self, retriever, weight=2.5, name="clip_score"):
         check_embedder(retriever, "retriever")
         self.retriever = retriever
         self.weight = weight
-        self.image = image_key(retriever, image)
+        self.image = image_key(retriever)
         self.name = name
         self.differentiable = is_differentiable(retriever)
 
@@ -447,19 +444,8 @@ class CLIPScore(Reward):
 
 
 def check_embedder(embedder, argument: str):
-    """Refuses what does not embed images and texts.
-
-    Args:
-        embedder: Object with `embed_images(image, training)`, from
-            `(B, P, D)` to `(B, D)`, and `embed_texts(words, mask, training)`,
-            from tokens `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`.
-    """
-    for method in ("embed_images", "embed_texts"):
-        if not hasattr(embedder, method):
-            raise TypeError(
-                f"`{argument}` must have the method `{method}()`. "
-                f"Received: {argument}={embedder!r}."
-            )
+    """Refuses what does not embed images and texts."""
+    check_methods(embedder, argument, "embed_images", "embed_texts")
 
 
 def image_of(episode, key: str, reward: str):
@@ -488,9 +474,9 @@ def numbers_of(episode, key: str, reward: str):
     return ops.cast(found, "int32")
 
 
-def image_key(embedder, image=None):
-    """The key of images: the one given, or the one that the embedder names."""
-    return image or getattr(embedder, "image_key", "image")
+def image_key(embedder):
+    """The key of images in a batch, which the embedder may name."""
+    return getattr(embedder, "image_key", "image")
 
 
 def check_one_space(images, texts, key: str):
