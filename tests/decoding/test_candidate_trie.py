@@ -23,10 +23,9 @@ def spelled(trie, leaf):
     depth = int(np.searchsorted(np.cumsum(sizes), leaf, "right"))
     node, words = leaf - sum(sizes[:depth]), []
     for level in reversed(trie.levels[: depth + 1]):
-        question = level.question[node]
         words.append(int(level.token[node]))
         node = level.parent[node]
-    return int(question), words[::-1]
+    return int(node), words[::-1]
 
 
 @pytest.mark.parametrize("seed", range(5))

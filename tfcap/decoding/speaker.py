@@ -24,6 +24,7 @@ from tfcap.decoding.rollout import NONE
 from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.rollout import check_logits
+from tfcap.layers._fast import by_sample
 from tfcap.layers._fast import mask_words
 from tfcap.layers._fast import stack_words
 
@@ -346,18 +347,17 @@ def unroll(
             words = vectors if relaxed else ids
     tokens, mask, vectors, log_probs = zip(*columns)
 
-    def by_sample(column):
-        tensor = ops.stack(column, axis=1)  # (n, T, ...) to (B, S, T, ...)
-        return ops.reshape(tensor, (-1, num_samples, *ops.shape(tensor)[1:]))
+    def stacked(column):
+        return by_sample(ops.stack(column, axis=1), num_samples)
 
-    log_probs = by_sample(log_probs)
+    log_probs = stacked(log_probs)
     return Rollout(
-        by_sample(tokens),
-        by_sample(mask),
+        stacked(tokens),
+        stacked(mask),
         stack_words(vectors, num_samples),
         log_probs,
         ops.sum(log_probs, axis=-1),
-        states=by_sample(states) if states else None,
+        states=stacked(states) if states else None,
     )
 
 
