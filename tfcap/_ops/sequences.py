@@ -766,18 +766,26 @@ def ngram_counts(words: Any, others: Any, max_order: int = 4) -> Any:
     [[[2. 2. 2.]
       [2. 0. 0.]]]
     """
-    words = ops.maximum(words, -1)  # absent words equal none of the other's
+    # Absent words equal none of the other's.
+    words = _with_words_ahead(ops.maximum(words, -1), max_order, -1)
     others = ops.where(ops.less(others, 0), -2, others)
-    same = ops.equal(words[..., :, None], others[..., None, :])  # (..., T, U)
-    ahead = [(0, 0)] * (len(same.shape) - 2) + [(0, max_order - 1)] * 2
-    later, runs = ops.pad(ops.cast(same, "int32"), ahead), []
-    for n in range(max_order):
+    others = _with_words_ahead(others, max_order, -2)
+    counts, same = [], True
+    for word, other in zip(words, others):
         # An n-gram matches where the one before does, and its last word.
-        here = slice(n, n - max_order + 1 or None)
-        last = later[..., here, here]
-        runs.append(last if n == 0 else ops.bitwise_and(runs[-1], last))
-    counts = [ops.sum(run, axis=-1) for run in runs]
-    return ops.cast(ops.stack(counts, axis=-2), "float32")
+        last = ops.equal(word[..., :, None], other[..., None, :])  # (T, U)
+        same = ops.logical_and(same, last)
+        counts.append(ops.sum(ops.cast(same, "float32"), axis=-1))
+    return ops.stack(counts, axis=-2)
+
+
+def _with_words_ahead(words, max_order, absent):
+    """The words, those after them, those after these, and so on."""
+    length, before = ops.shape(words)[-1], [(0, 0)] * (len(words.shape) - 1)
+    padded = ops.pad(
+        words, [*before, (0, max_order - 1)], constant_values=absent
+    )
+    return [padded[..., n : n + length] for n in range(max_order)]
 
 
 class Resident:
