@@ -80,11 +80,6 @@ def test_nothing_but_absent_options_is_an_empty_tree():
     assert trie.levels == [] and (trie.leaf == -1).all()
 
 
-def test_an_option_outside_the_table_is_refused():
-    with pytest.raises(ValueError, match=r"`options` must be in \[-1, 1\)"):
-        build_trie([[3, EOS]], [[0, 1]], EOS)
-
-
 def test_an_empty_answer_is_refused_where_it_is_used():
     build_trie([[3, EOS], [0, 0]], [[0, -1]], EOS)
     with pytest.raises(ValueError, match="an empty row 1"):

@@ -56,8 +56,8 @@ def score_candidates(
         they rank last.
 
     Raises:
-        ValueError: If `kind` is neither, or an
-            option points outside `answers` or at an empty one.
+        ValueError: If `kind` is neither, or an option points at an empty
+            answer.
 
     Example:
 
@@ -214,7 +214,7 @@ def build_trie(
         pad: Integer, the padding's id. Defaults to `0`.
 
     Raises:
-        ValueError: If an option points outside `answers`, or at an empty one.
+        ValueError: If an option points at an empty answer.
 
     Example:
 
@@ -226,12 +226,6 @@ def build_trie(
     [[3, 5, 4, 3]]
     """
     answers, options = np.asarray(answers), np.asarray(options)
-    if options.size and not -1 <= options.min() <= options.max() < len(answers):
-        raise ValueError(
-            f"`options` must be in [-1, {len(answers)}), the rows of "
-            "`answers`. Received: values from "
-            f"{options.min()} to {options.max()}."
-        )
     length = np.where(options >= 0, _lengths(answers, eos, pad)[options], 0)
     if (length[options >= 0] == 0).any():
         row = options[(options >= 0) & (length == 0)][0]

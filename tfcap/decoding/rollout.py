@@ -35,11 +35,9 @@ class LogitsProcessors(NamedTuple):
 
     def checked(self) -> "LogitsProcessors":
         """Returns the same, or raises a `ValueError` that names the wrong."""
+        wanted = "an integer, 0 for none"
         size = checked_integer(
-            self.no_repeat_ngram,
-            "no_repeat_ngram",
-            "an integer, 0 for none",
-            least=0,
+            self.no_repeat_ngram, "no_repeat_ngram", wanted, least=0
         )
         top_k, top_p = self.top_k, self.top_p
         if top_k is not None:
@@ -267,11 +265,8 @@ def check_no_training(decoder: Decoder, training: bool) -> None:
 
 def checked_max_length(max_length: int) -> int:
     """Returns a maximum length; refuses what is not a positive integer."""
-    return checked_integer(
-        max_length,
-        "max_length",
-        "a positive integer, the number of words with the end token",
-    )
+    wanted = "a positive integer, the number of words with the end token"
+    return checked_integer(max_length, "max_length", wanted)
 
 
 def checked_unroll(unroll: bool | None) -> bool | None:

@@ -439,12 +439,8 @@ def alike(before: Any, after: Any, free: int = 0) -> bool:
 
 def checked_guidance(guidance: float) -> float:
     """Returns the strength of guidance; refuses what is no such number."""
-    return checked_number(
-        guidance,
-        "guidance",
-        "0 or more, 1 for none",
-        lambda gamma: gamma >= 0,
-    )
+    wanted = "0 or more, 1 for none"
+    return checked_number(guidance, "guidance", wanted, lambda x: x >= 0)
 
 
 def guided(speaker: Any, state: Any, guidance: float) -> tuple[Any, Any]:

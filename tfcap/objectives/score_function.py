@@ -22,6 +22,7 @@ from tfcap.objectives.estimator import scored_anew
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
 from tfcap.rewards.reward import EQUAL
+from tfcap.rewards.reward import by_word
 from tfcap.rewards.reward import check_several
 from tfcap.rewards.reward import deviation
 from tfcap.rewards.reward import divided
@@ -215,9 +216,8 @@ class ScoreFunction(RewardEstimator):
 
     def _scores(self, advantage, log_probs, counted, episode):
         """Advantages times normalised log probabilities: `(B, S)`."""
-        if len(advantage.shape) == 2:
-            advantage = advantage[..., None]
-        advantage = ops.stop_gradient(ops.cast(advantage, log_probs.dtype))
+        advantage = ops.cast(by_word(advantage), log_probs.dtype)
+        advantage = ops.stop_gradient(advantage)
         # where() rather than a product: what is absent may be infinite.
         advantage = ops.where(counted > 0, advantage, 0)
         log_probs = ops.where(counted > 0, log_probs, 0)
@@ -260,10 +260,8 @@ class ScoreFunction(RewardEstimator):
 
 def _less(rewards, baseline):
     """The difference, word by word where either is."""
-    if len(baseline.shape) < len(rewards.shape):
-        baseline = baseline[..., None]
-    elif len(rewards.shape) < len(baseline.shape):
-        rewards = rewards[..., None]
+    if len(baseline.shape) != len(rewards.shape):
+        rewards, baseline = by_word(rewards), by_word(baseline)
     return rewards - baseline
 
 

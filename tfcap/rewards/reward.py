@@ -539,6 +539,11 @@ def check_of_sequences(rewards: Any, name: str) -> None:
         )
 
 
+def by_word(values: Any) -> Any:
+    """Values of sequences `(B, S)` as those of words: `(B, S, 1)`."""
+    return values[..., None] if len(values.shape) == 2 else values
+
+
 def deviation(rewards: Any, present: Any) -> tuple[Any, Any]:
     """Mean and standard deviation of each row's samples, of size 1."""
     mean = ops.expand_dims(masked_mean(rewards, present, axis=1), 1)

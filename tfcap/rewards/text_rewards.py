@@ -157,17 +157,12 @@ class TextReward(Reward):
 
     def _columns(self, episode):
         """Entries of the batch that the function takes, by name."""
-        if self.form == "captions":
-            return {}
-        human = functools.partial(
-            human_captions, episode, self.references, self.name
-        )
-        if self.form == "references":
-            return {"references": ops.cast(human(), "int32")}
-        inputs = episode.inputs if isinstance(episode.inputs, dict) else {}
-        known = {**inputs}
-        if self.references in inputs:
-            known["references"] = ops.cast(human(), "int32")
+        inputs = getattr(episode, "inputs", None)
+        known = {**inputs} if isinstance(inputs, dict) else {}
+        asked = self.columns is None or "references" in self.columns
+        if self.form == "references" or (asked and self.references in known):
+            human = human_captions(episode, self.references, self.name)
+            known["references"] = ops.cast(human, "int32")
         wanted = [*known] if self.columns is None else self.columns
         for name in self.needed:
             batch_entry(known, name, f"which the reward {self.name!r} takes")
@@ -339,8 +334,9 @@ def _form(function):
     by_place = kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD
     ordered = [x for x, p in parameters.items() if p.kind in by_place]
     if ordered and len(needed) <= 2 and {*needed} <= {*ordered}:
-        two = len(needed) == 2 or ordered[1:2] == ["references"]
-        return "references" if two else "captions", [], []
+        if len(needed) == 2 or ordered[1:2] == ["references"]:
+            return "references", ["references"], []
+        return "captions", [], []
     raise TypeError(
         f"`reward` must be a `tfcap.rewards.Reward` or a function, {FORMS}. "
         f"Received: {function!r}."
