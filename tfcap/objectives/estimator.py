@@ -18,9 +18,11 @@ from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Decoder
 from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Linear
+from tfcap.rewards.reward import by_word
 from tfcap.rewards.reward import check_of_sequences
 from tfcap.rewards.reward import check_several
 from tfcap.rewards.reward import distinct
+from tfcap.rewards.reward import with_axes_of
 from tfcap.rewards.text_rewards import as_reward
 
 
@@ -348,7 +350,7 @@ def judged(reward: Any, rollout: Any, *values: Any) -> tuple:
         weights=None if weights is None else weights * present,
     )
     return rollout, *(
-        ops.where(own if len(value.shape) == 2 else own[..., None], value, 0)
+        ops.where(with_axes_of(own, value), value, 0)
         for own, value in zip(known, values)
     )
 
@@ -617,24 +619,18 @@ class DecoderBaseline(Baseline):
             return values
         # Without a word to compare with, a sample counts for nothing.
         known = ops.any(said, axis=1, keepdims=True)
-        if len(values.shape) < len(rewards.shape):
-            values = values[..., None]
-        if len(values.shape) == 3:
-            known = known[..., None]
+        if 3 in (len(values.shape), len(rewards.shape)):
+            known, values = by_word(known), by_word(values)
         return ops.where(known, values, rewards)
 
 
 def _row_mean(values, rollout):
     """Mean over a row's sequences, by their weights: `(B,)` or `(B, T)`."""
-    said, weights = rollout.nonempty, rollout.weights
-    if len(values.shape) == 3:
-        said = said[..., None]
-        weights = None if weights is None else weights[..., None]
-    mean = masked_mean(
-        values if weights is None else values * weights, said, axis=1
-    )
+    said, weights = with_axes_of(rollout.nonempty, values), rollout.weights
     if weights is None:
-        return mean
+        return masked_mean(values, said, axis=1)
+    weights = with_axes_of(weights, values)
+    mean = masked_mean(values * weights, said, axis=1)
     share = masked_mean(weights, said, axis=1)
     return mean / ops.where(share > 0, share, 1.0)
 
@@ -854,7 +850,7 @@ def present_samples(rewards: Any, episode: Any) -> Any:
                 "LeaveOneOutBaseline."
             )
         said = rollout.nonempty
-    return said if len(rewards.shape) == 2 else said[..., None]
+    return with_axes_of(said, rewards)
 
 
 def from_first(rewards: Any, present: Any) -> tuple[Any, Any]:

@@ -27,6 +27,7 @@ from tfcap.rewards.reward import check_several
 from tfcap.rewards.reward import deviation
 from tfcap.rewards.reward import divided
 from tfcap.rewards.reward import finished
+from tfcap.rewards.reward import with_axes_of
 
 NORMALIZATIONS = ("sequence", "token", "length", "constant")
 STANDARDIZATIONS = (False, True, "batch")
@@ -171,7 +172,7 @@ class ScoreFunction(RewardEstimator):
         check_discrete(episode.rollout(self.decoder), self.decoder, self)
         rollout, rewards, own, parts = self.rewarded(episode, credit=True)
         said = rollout.nonempty
-        rewards = ops.where(_with_axes_of(said, rewards), rewards, 0)
+        rewards = ops.where(with_axes_of(said, rewards), rewards, 0)
         rollout = scored_anew(rollout, self.decoder)
         log_probs = episode.log_probs(rollout)
         ends = finished(rollout, episode.speaker.eos)
@@ -265,15 +266,10 @@ def _less(rewards, baseline):
     return rewards - baseline
 
 
-def _with_axes_of(said, rewards):
-    """The mask `(B, S)` of sequences, with the axes of rewards."""
-    return said if len(rewards.shape) == 2 else said[..., None]
-
-
 def _standardized(advantage, rewards, said):
     """Over a row's standard deviation of rewards; 0 where these are equal."""
     check_several(rewards, "`standardize`")
-    _, std = deviation(rewards, _with_axes_of(said, rewards))
+    _, std = deviation(rewards, with_axes_of(said, rewards))
     if len(std.shape) < len(advantage.shape):
         std = std[..., None]
     return divided(advantage, std)

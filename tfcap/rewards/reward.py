@@ -544,6 +544,11 @@ def by_word(values: Any) -> Any:
     return values[..., None] if len(values.shape) == 2 else values
 
 
+def with_axes_of(said: Any, values: Any) -> Any:
+    """A tensor `(B, S)` of sequences, with the axes of values of words."""
+    return said if len(values.shape) == 2 else said[..., None]
+
+
 def deviation(rewards: Any, present: Any) -> tuple[Any, Any]:
     """Mean and standard deviation of each row's samples, of size 1."""
     mean = ops.expand_dims(masked_mean(rewards, present, axis=1), 1)
