@@ -42,7 +42,6 @@ def pretrained_discriminator(
     epochs: int = 1,
     rate: float = 1e-3,
     units=(512, 256),
-    image=None,
 ) -> PairDiscriminator:
     """A discriminator of pairs that knows a speaker's captions.
 
@@ -50,7 +49,7 @@ def pretrained_discriminator(
     """
 
     def train():
-        key = image or getattr(retriever, "image_key", "image")
+        key = getattr(retriever, "image_key", "image")
         inputs = study.batches().inputs(np.arange(1))
         human = inputs["caption"]
         discriminator = PairDiscriminator(units)
@@ -61,7 +60,7 @@ def pretrained_discriminator(
             }
         )
         objective = DiscriminatorLoss(
-            discriminator, decoder, 1.0, 0.0, retriever, key
+            discriminator, decoder, 1.0, 0.0, retriever
         )
         study.say(f"{DISCRIMINATOR}: whose captions are these?")
         return train_judge(

@@ -90,16 +90,6 @@ def test_only_what_is_wanted_is_continued(prefixes):
     assert rows == list(np.add(read, branches))
 
 
-@pytest.mark.parametrize("prefixes", [(), (1, 0), (2,), (-1, 0)])
-def test_prefixes_that_are_none_are_refused(prefixes):
-    speaker, told = tiny.TableSpeaker(), np.full((1, 1, 3), 4, "int32")
-    state = speaker.begin(tiny.batch(1))
-    with pytest.raises(ValueError, match="`prefixes` must be indices"):
-        Sample().continuations(
-            speaker, state, Rollout(told, None), prefixes=prefixes
-        )
-
-
 def test_a_graph_gives_the_same_for_any_number_of_rows():
     speaker = speakers.speaker("att2in")
     batch = speakers.batch(images=4)

@@ -8,7 +8,7 @@ from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.decoding.rollout import NONE
-from tfcap.decoding.rollout import no_repeat_ngram
+from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.layers import Categorical
 
 
@@ -27,7 +27,8 @@ def never_ends():
 def test_words_that_would_repeat_are_banned_as_a_loop_finds_them(size):
     told = np.random.default_rng(size).integers(3, 6, (200, 7))
     logits = np.zeros((200, 6), "float32")
-    found = np.array(no_repeat_ngram(logits, told, size)) < -1e6
+    processors = LogitsProcessors(no_repeat_ngram=size)
+    found = np.array(processors.apply(logits, told)) < -1e6
     for row, banned in zip(told, found):
         seen = set(ngrams(row, size))
         tail = tuple(row[len(row) - size + 1 :])
@@ -37,7 +38,8 @@ def test_words_that_would_repeat_are_banned_as_a_loop_finds_them(size):
 
 def test_too_few_words_leave_logits_alone():
     logits = np.zeros((2, 5), "float32")
-    assert no_repeat_ngram(logits, np.full((2, 1), 3), 2) is logits
+    processors = LogitsProcessors(no_repeat_ngram=2)
+    assert processors.apply(logits, np.full((2, 1), 3)) is logits
 
 
 def test_what_is_off_leaves_logits_alone():

@@ -129,8 +129,3 @@ def test_what_is_no_word_id_is_refused(decoder, suppress):
 def test_ids_outside_the_vocabulary_are_refused():
     with pytest.raises(ValueError, match=r"`suppress`.*\(3, 9\) with 5 words"):
         decode(Greedy(2, suppress=(3, 9)), tiny.TableSpeaker())
-
-
-def test_beams_need_as_many_words_as_are_left():
-    with pytest.raises(ValueError, match="`width`.*width=5 .* 2 words"):
-        decode(BeamSearch(5, 2, suppress=(4, 4)), tiny.TableSpeaker())

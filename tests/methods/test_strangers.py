@@ -131,21 +131,6 @@ def test_a_graph_is_made_of_batches_of_unknown_length():
     assert np.isfinite(history["loss"]).all()
 
 
-def test_a_pair_of_functions_is_a_listener():
-    listener = stranger.listener()
-    functions = (
-        lambda image: listener.embed_images(image),
-        lambda words, mask: listener.embed_texts(words, mask),
-    )
-    told = []
-    for heard in (listener, functions):
-        inputs = {**stranger.batch(), "image": stranger.batch()["pixels"]}
-        model = methods.frozen_listener(stranger.speaker(), heard, **trade())
-        model.compile("sgd", run_eagerly=True)
-        told.append(model.train_on_batch(inputs, return_dict=True)["loss"])
-    assert told[0] == pytest.approx(told[1], rel=1e-5)
-
-
 def test_a_sum_weighs_as_the_paper_does_whatever_the_batch():
     def loss(rows, lambda_):
         speaker, listener = pair()

@@ -65,8 +65,3 @@ def test_a_metric_is_reinforced_on_samples_beside_the_contrast():
     model.fit(BATCH, batch_size=3, verbose=0)
     after = model.speaker.get_weights()
     assert any((a != b).any() for a, b in zip(before, after))
-
-
-def test_no_retriever_is_refused():
-    with pytest.raises(ValueError, match="`retriever` must be one, or a list"):
-        terms([])

@@ -38,28 +38,24 @@ def wanted(kind, s, scale):
     }[kind]
 
 
-@pytest.mark.parametrize("normalized", [True, False])
 @pytest.mark.parametrize("kind", STRUCTURES)
-def test_losses_by_the_paper(kind, normalized):
+def test_losses_by_the_paper(kind):
     speaker = tiny.TableSpeaker(1)
     scale = 1.0 if kind == "sequence_likelihood" else 0.5
-    made = StructureLoss(Known(), Everything(), kind, scale, normalized)
+    made = StructureLoss(Known(), Everything(), kind, scale)
     losses, _, logs = made.per_sample_loss(Episode(speaker, tiny.batch(1)))
     s = speaker.log_probs(speaker.begin(tiny.batch(1)), TOKENS[None])
     s = s.numpy()[0].sum(-1)
-    s = s / (TOKENS > 0).sum(-1) if normalized else s
+    s = s / (TOKENS > 0).sum(-1)
     assert float(losses[0, 0]) == pytest.approx(wanted(kind, s, 0.5), 1e-4)
     right = float(s.argmax() == REWARDS.argmax())
     assert float(logs["accuracy"][0, 0]) == right
 
 
-@pytest.mark.parametrize("normalized", [True, False])
 @pytest.mark.parametrize("kind", STRUCTURES)
-def test_a_row_without_a_human_word_teaches_nothing(kind, normalized):
+def test_a_row_without_a_human_word_teaches_nothing(kind):
     speaker = tiny.TableSpeaker(1)
-    made = StructureLoss(
-        Known(), Everything(), kind, length_normalized=normalized
-    )
+    made = StructureLoss(Known(), Everything(), kind)
 
     def gradient(references):
         with tf.GradientTape() as tape:

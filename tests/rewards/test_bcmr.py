@@ -9,7 +9,6 @@ from tfcap.rewards import METEOR
 from tfcap.text.scores.mixtures import bcmr
 
 BATCH = captions.Batch()
-PLAIN = {"jit_compile": False}
 
 
 def episode(rows=None):
@@ -30,7 +29,7 @@ def test_values_are_the_score_of_the_same_captions(few_words):
     ).each
     rollout, reward = (
         captions.rollout(BATCH.tokens),
-        BCMR(table, captions.VOCABULARY, **PLAIN),
+        BCMR(table, captions.VOCABULARY),
     )
     found, terms, *_ = reward.scored(rollout, episode())
     np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-5, atol=1e-6)
@@ -42,18 +41,13 @@ def test_values_are_the_score_of_the_same_captions(few_words):
 def test_the_end_token_counts_where_the_table_counts_it(few_words):
     for count_eos in (True, False):
         table = captions.frequencies(count_eos=count_eos)
-        reward = BCMR(table, captions.VOCABULARY, **PLAIN)
+        reward = BCMR(table, captions.VOCABULARY)
         for _, part in reward.weighted:
             assert getattr(part, "count_eos", count_eos) == count_eos
 
 
 def test_it_is_a_reward_like_any_other(few_words):
-    reward = BCMR(
-        captions.frequencies(),
-        captions.VOCABULARY,
-        smoothing="add_one",
-        **PLAIN,
-    )
+    reward = BCMR(captions.frequencies(), captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
 
     def some(rows):

@@ -228,7 +228,7 @@ def test_what_is_missing_is_named():
     with pytest.raises(ValueError, match="`neighbor_same` must come with"):
         BidirectionalContrastive(listener, neighbor_same="near_row")
     episode = Episode(speaker, INPUTS)
-    for argument in ("image", "neighbors", "same"):
+    for argument in ("neighbors", "same"):
         reward = BidirectionalContrastive(listener, **{argument: "absent"})
         with pytest.raises(ValueError, match="must hold 'absent'"):
             reward(episode.references, episode)

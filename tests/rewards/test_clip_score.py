@@ -29,18 +29,21 @@ def test_is_the_score_of_every_sample_and_its_image():
     assert (wanted > 0).sum() > 2 and (wanted == 0).sum() > 1
     ready = Episode(speaker, {**INPUTS, "embedding": 3 * images})
     for each, key in ((episode, "image"), (ready, "embedding")):
-        reward = CLIPScore(listener, 2.0, key)
+        listener.image_key = key
+        reward = CLIPScore(listener, 2.0)
         np.testing.assert_allclose(reward(said, each), wanted, atol=1e-5)
 
 
 def test_images_are_those_that_the_retriever_asks_for():
     speaker, listener = learners()
-    listener.image_key = "own"
     inputs = {**INPUTS, "own": INPUTS["image"], "image": INPUTS["more"]}
     episode = Episode(speaker, inputs)
+    plain = Episode(speaker, INPUTS)
     for reward in (CLIPScore, BidirectionalContrastive):
+        listener.image_key = "image"
+        wanted = reward(listener)(plain.references, plain)
+        listener.image_key = "own"
         found = reward(listener)(episode.references, episode)
-        wanted = reward(listener, image="own")(episode.references, episode)
         np.testing.assert_array_equal(found, wanted)
         assert found.shape == (5, 1)
     evaluator = PairDiscriminator(units=(4,))
@@ -52,8 +55,9 @@ def test_images_are_those_that_the_retriever_asks_for():
 def test_embeddings_of_another_space_are_refused_by_name():
     speaker, listener = learners()
     episode = Episode(speaker, {**INPUTS, "own": np.ones((5, 7), "float32")})
+    listener.image_key = "own"
     with pytest.raises(ValueError, match=r"inputs\['own'\].* 6 .* of 7\."):
-        CLIPScore(listener, image="own")(episode.references, episode)
+        CLIPScore(listener)(episode.references, episode)
 
 
 def test_what_is_missing_is_named():
@@ -64,5 +68,6 @@ def test_what_is_missing_is_named():
     bare = SimpleNamespace(inputs=INPUTS["image"], speaker=speaker)
     with pytest.raises(ValueError, match="'image', which.*Received: ndarray"):
         CLIPScore(listener)(episode.references, bare)
+    listener.image_key = "absent"
     with pytest.raises(ValueError, match="'absent', which CLIPScore reads"):
-        CLIPScore(listener, image="absent")(episode.references, episode)
+        CLIPScore(listener)(episode.references, episode)

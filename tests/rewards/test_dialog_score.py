@@ -68,7 +68,7 @@ def test_the_truth_itself_is_worth_a_coin_toss(learners):
 
 
 def test_a_temperature_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="`temperature` must be greater"):
+    with pytest.raises(ValueError, match="`temperature` must be positive"):
         DialogScore(None, temperature=0.0)
 
 

@@ -121,6 +121,7 @@ def test_images_may_be_embedded_before_and_texts_be_read_as_tokens():
 
     class Reader:
         differentiable = False
+        image_key = "embedded"
 
         def embed_images(self, image, training=False):
             raise RuntimeError("embedded again")
@@ -131,7 +132,7 @@ def test_images_may_be_embedded_before_and_texts_be_read_as_tokens():
 
     embedded = retriever.embed_images(INPUTS["image"])
     episode = Episode(speaker, {**INPUTS, "embedded": embedded})
-    reward = MatchProbability(discriminator, Reader(), image="embedded")
+    reward = MatchProbability(discriminator, Reader())
     assert not reward.differentiable
     words = ops.one_hot(HUMAN, tiny.VOCABULARY)
     rollout = episode.references._replace(words=words)

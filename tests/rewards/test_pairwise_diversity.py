@@ -105,7 +105,7 @@ def test_the_order_of_samples_does_not_matter():
 
 
 def test_one_sample_has_nothing_to_differ_from():
-    with pytest.raises(ValueError, match="at least 2 samples of each image"):
+    with pytest.raises(ValueError, match="at least 2 samples of each row"):
         score("bleu", BATCH.tokens[:, :1])
     with pytest.raises(ValueError, match="`distance` must be one of"):
         PairwiseDiversity("cosine")

@@ -18,7 +18,7 @@ def test_it_is_twice_the_score_of_the_same_captions(fake_spice):
         text.cider_d(said, human, document_frequencies=table),
         Scores(lengths.mean(), lengths),
     )
-    reward = SPIDEr(table, captions.VOCABULARY, jit_compile=False)
+    reward = SPIDEr(table, captions.VOCABULARY)
     found, terms, *_ = reward.scored(
         captions.rollout(BATCH.tokens), captions.episode(BATCH.human)
     )

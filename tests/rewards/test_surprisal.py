@@ -89,7 +89,7 @@ def test_what_was_searched_is_scored_first():
 
 
 def test_what_scores_no_words_is_no_reference():
-    with pytest.raises(TypeError, match="`reference` must be a"):
+    with pytest.raises(TypeError, match="`reference` must have"):
         KLPenalty(Surprisal())
 
 

@@ -56,8 +56,8 @@ def score_candidates(
         they rank last.
 
     Raises:
-        ValueError: If `kind` is neither, or an
-            option points outside `answers` or at an empty one.
+        ValueError: If `kind` is neither, or an option points at an empty
+            answer.
 
     Example:
 
@@ -170,13 +170,11 @@ class TrieLevel(NamedTuple):
         parent: Integer array of shape `(n,)`, each node's row in the level
             above; in the first level, its question.
         token: Integer array of shape `(n,)`, the prefix's last word.
-        question: Integer array of shape `(n,)`.
         inner: Integer, number of nodes that have children.
     """
 
     parent: np.ndarray
     token: np.ndarray
-    question: np.ndarray
     inner: int
 
 
@@ -194,11 +192,6 @@ class CandidateTrie(NamedTuple):
     levels: list[TrieLevel]
     leaf: np.ndarray
     length: np.ndarray
-
-    @property
-    def steps(self) -> int:
-        """Number of speaker steps that scoring takes, in rows."""
-        return len(self.leaf) + sum(level.inner for level in self.levels)
 
 
 def build_trie(
@@ -221,7 +214,7 @@ def build_trie(
         pad: Integer, the padding's id. Defaults to `0`.
 
     Raises:
-        ValueError: If an option points outside `answers`, or at an empty one.
+        ValueError: If an option points at an empty answer.
 
     Example:
 
@@ -229,16 +222,10 @@ def build_trie(
     >>> trie = build_trie(answers, np.array([[0, 1, 2, 0]]), eos=2)
     >>> [level.token.tolist() for level in trie.levels]
     [[5, 6], [7, 2, 2], [2]]
-    >>> trie.leaf.tolist(), trie.steps
-    ([[3, 5, 4, 3]], 4)
+    >>> trie.leaf.tolist()
+    [[3, 5, 4, 3]]
     """
     answers, options = np.asarray(answers), np.asarray(options)
-    if options.size and not -1 <= options.min() <= options.max() < len(answers):
-        raise ValueError(
-            f"`options` must be in [-1, {len(answers)}), the rows of "
-            "`answers`. Received: values from "
-            f"{options.min()} to {options.max()}."
-        )
     length = np.where(options >= 0, _lengths(answers, eos, pad)[options], 0)
     if (length[options >= 0] == 0).any():
         row = options[(options >= 0) & (length == 0)][0]
@@ -249,19 +236,19 @@ def build_trie(
     question, option = np.nonzero(options >= 0)
     words, ends = answers[options[question, option]], length[question, option]
     leaf = np.full(options.shape, -1)
-    levels, node, above, base = [], question, np.arange(len(options)), 0
+    levels, node, base = [], question, 0
     for t in range(ends.max(initial=0)):
-        level, node = _level(node, words[:, t], ends > t + 1, above)
+        level, node = _level(node, words[:, t], ends > t + 1)
         levels.append(level)
         last = ends == t + 1
         leaf[question[last], option[last]] = base + node[last]
-        base, above = base + len(level.token), level.question
+        base += len(level.token)
         question, option, node = question[~last], option[~last], node[~last]
         words, ends = words[~last], ends[~last]
     return CandidateTrie(levels, leaf, length)
 
 
-def _level(parents, tokens, goes_on, questions_above):
+def _level(parents, tokens, goes_on):
     """One level, and the node of each option in it."""
     span = int(tokens.max()) + 1
     keys, node = np.unique(
@@ -276,7 +263,6 @@ def _level(parents, tokens, goes_on, questions_above):
     level = TrieLevel(
         parent.astype("int32"),
         token.astype("int32"),
-        questions_above[parent].astype("int32"),
         int(has_children.sum()),
     )
     return level, position[node]

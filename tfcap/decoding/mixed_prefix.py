@@ -171,10 +171,7 @@ class MixedPrefix(Decoder):
             keep_states=self.keep_states,
         )
 
-        def by_samples(tensor):
-            return ops.reshape(tensor, (-1, samples, *ops.shape(tensor)[1:]))
-
-        tokens = by_samples(said)
+        tokens = by_sample(said, samples)
         _, log_probs = read_again(
             speaker, state, tokens, mask, processors, training
         )
@@ -183,11 +180,11 @@ class MixedPrefix(Decoder):
         words = mask_words(self.channel.one_hot(said, like), mask)
         return Rollout(
             tokens,
-            by_samples(mask),
+            by_sample(mask, samples),
             by_sample(words, samples),
             log_probs,
             ops.sum(log_probs, axis=-1),
-            states=None if states is None else by_samples(states),
+            states=by_sample(states, samples),
         )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from tfcap._ops import check_shape
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
 from tfcap._ops.sequences import IMPOSSIBLE
@@ -34,11 +35,9 @@ class LogitsProcessors(NamedTuple):
 
     def checked(self) -> "LogitsProcessors":
         """Returns the same, or raises a `ValueError` that names the wrong."""
+        wanted = "an integer, 0 for none"
         size = checked_integer(
-            self.no_repeat_ngram,
-            "no_repeat_ngram",
-            "an integer, 0 for none",
-            least=0,
+            self.no_repeat_ngram, "no_repeat_ngram", wanted, least=0
         )
         top_k, top_p = self.top_k, self.top_p
         if top_k is not None:
@@ -81,13 +80,13 @@ class LogitsProcessors(NamedTuple):
         Returns:
             Float tensor of shape `(n, V)`.
         """
-        if self.suppress:
-            logits = suppress_tokens(logits, self.suppress)
-        if self.no_repeat_ngram and prefix is not None:
-            logits = no_repeat_ngram(logits, prefix, self.no_repeat_ngram)
-        if self.top_k is not None or self.top_p is not None:
-            logits = top_k_top_p(logits, self.top_k, self.top_p)
-        return logits
+        logits = suppress_tokens(logits, self.suppress)
+        size = self.no_repeat_ngram
+        if prefix is not None and 0 < size <= prefix.shape[1]:
+            place = np.array([prefix.shape[1]], "int32")
+            logits = no_repeat_ngram(logits[:, None], prefix, place, size)
+            logits = logits[:, 0]
+        return top_k_top_p(logits, self.top_k, self.top_p)
 
     def apply_at(self, logits: Any, tokens: Any, places: Any) -> Any:
         """Processes the logits of words at given places of sequences.
@@ -103,11 +102,9 @@ class LogitsProcessors(NamedTuple):
         """
         logits = suppress_tokens(logits, self.suppress)
         if 0 < self.no_repeat_ngram <= tokens.shape[-1]:
-            banned = _ngram_ends(
-                tokens, places, self.no_repeat_ngram, logits.shape[-1]
+            logits = no_repeat_ngram(
+                logits, tokens, places, self.no_repeat_ngram
             )
-            logits = ops.cast(logits, "float32")
-            logits = ops.where(banned, IMPOSSIBLE, logits)
         return top_k_top_p(logits, self.top_k, self.top_p)
 
 
@@ -268,20 +265,13 @@ def check_no_training(decoder: Decoder, training: bool) -> None:
 
 def checked_max_length(max_length: int) -> int:
     """Returns a maximum length; refuses what is not a positive integer."""
-    return checked_integer(
-        max_length,
-        "max_length",
-        "a positive integer, the number of words with the end token",
-    )
+    wanted = "a positive integer, the number of words with the end token"
+    return checked_integer(max_length, "max_length", wanted)
 
 
 def checked_unroll(unroll: bool | None) -> bool | None:
     """Returns how a decoder is to loop; refuses what is no choice."""
-    if unroll not in (None, True, False):
-        raise ValueError(
-            "`unroll` must be True, False, or None to choose by the speaker. "
-            f"Received: unroll={unroll!r}."
-        )
+    check_choice(unroll, "unroll", (None, True, False))
     return unroll
 
 
@@ -349,37 +339,21 @@ def end_tokens(speaker: Any) -> tuple[int, ...]:
     return tuple(eos) if isinstance(eos, tuple | list) else (eos,)
 
 
-def no_repeat_ngram(logits: Any, prefix: Any, size: int) -> Any:
-    """Makes words impossible that would end an n-gram of the prefix again.
+def no_repeat_ngram(logits: Any, tokens: Any, places: Any, size: int) -> Any:
+    """Makes words impossible that would end an n-gram before them again.
 
     Args:
-        logits: Float tensor of shape `(n, V)`, of the next word.
-        prefix: Integer tensor of shape `(n, t)`, the words so far.
-        size: Positive integer, words of an n-gram.
+        logits: Float tensor of shape `(n, P, V)`.
+        tokens: Integer tensor of shape `(n, T)`, of which at every place the
+            words before it are read.
+        places: Integer tensor of shape `(P,)`.
+        size: Positive integer of `T` at most, words of an n-gram.
 
     Reference:
 
     - Paulus et al., A Deep Reinforced Model for Abstractive Summarization,
       ICLR 2018, section 2.5 (trigrams)
     """
-    count = prefix.shape[1] - size + 1  # n-grams of the prefix
-    if count < 1:
-        return logits
-    same = ops.ones_like(prefix[:, :count], "bool")  # (n, count)
-    for offset in range(size - 1):
-        # The last size - 1 words, against those of each n-gram.
-        last = prefix[:, count + offset : count + offset + 1]
-        same = ops.logical_and(
-            same, ops.equal(prefix[:, offset : offset + count], last)
-        )
-    # One-hot of -1 is no word at all.
-    ends = ops.where(same, prefix[:, size - 1 :], -1)
-    banned = ops.max(ops.one_hot(ends, logits.shape[-1], dtype="int32"), axis=1)
-    return ops.where(banned > 0, IMPOSSIBLE, ops.cast(logits, "float32"))
-
-
-def _ngram_ends(tokens, places, size, vocabulary_size):
-    """Words that `no_repeat_ngram()` bans at each place: `(n, P, V)`."""
     count = tokens.shape[1] - size + 1  # n-grams of a sequence
     starts = ops.arange(count, dtype="int32")
     same = starts + size - 1 < places[:, None]  # (P, count): before the place
@@ -392,8 +366,9 @@ def _ngram_ends(tokens, places, size, vocabulary_size):
         same = ops.logical_and(same, ops.equal(others, last))
     ends = ops.where(same, tokens[:, None, size - 1 :], -1)
     # One-hot of -1 is no word at all.
-    banned = ops.one_hot(ends, vocabulary_size, dtype="int32")
-    return ops.max(banned, axis=2) > 0
+    banned = ops.one_hot(ends, logits.shape[-1], dtype="int32")
+    banned = ops.max(banned, axis=2) > 0
+    return ops.where(banned, IMPOSSIBLE, ops.cast(logits, "float32"))
 
 
 def top_k_top_p(

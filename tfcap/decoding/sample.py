@@ -6,6 +6,7 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops import likeliest_words
 from tfcap._ops import reference_mask
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.replicas import schedules_held
 from tfcap.decoding.continuation import continue_from
@@ -225,18 +226,17 @@ class Sample(Decoder):
                 f"channel={channel!r}. Wrap a distribution of your own in a "
                 "subclass that overrides `emit()`."
             )
-        if feedback not in ("index", "relaxed"):
-            raise ValueError(
-                '`feedback` must be "index" or "relaxed". Received: '
-                f"feedback={feedback!r}."
-            )
+        check_choice(feedback, "feedback", ("index", "relaxed"))
         self.unroll = checked_unroll(unroll)
-        refusals = {
-            'of `feedback="relaxed"`': feedback == "relaxed",
-            f"with {type(channel).__name__}": not channel.replays,
-        }
-        if any(refusals.values()):
-            _check_unrolled(unroll, refusals)
+        if feedback == "relaxed" or not channel.replays:
+            if unroll is False:
+                raise ValueError(
+                    '`unroll` must not be False for feedback="relaxed" or a '
+                    "channel that does not replay: in a loop no gradient "
+                    "passes from word to word, and the channel must give its "
+                    f"vectors again. Received: unroll=False, {feedback=}, "
+                    f"{type(channel).__name__}. Use `unroll=True`."
+                )
             self.unroll = True
         self.channel = channel
         self.num_samples = checked_integer(num_samples, "num_samples")
@@ -309,7 +309,7 @@ class Sample(Decoder):
                 logits_processors=processors,
                 keep_states=self.keep_states,
             )
-            tokens = self._by_sample(rows)
+            tokens = by_sample(rows, self.num_samples)
             logits, log_probs = read_again(
                 *(speaker, state, tokens, mask, processors, training),
                 reads_logits=self.pathwise,
@@ -320,12 +320,12 @@ class Sample(Decoder):
             self.channel.next_step()
         return Rollout(
             tokens,
-            self._by_sample(mask),
+            by_sample(mask, self.num_samples),
             by_sample(mask_words(words, mask), self.num_samples),
             log_probs,
             ops.sum(log_probs, axis=-1),
             discrete=self.channel.discrete,
-            states=None if states is None else self._by_sample(states),
+            states=by_sample(states, self.num_samples),
         )
 
     def _words(self, logits, rows, seeds):
@@ -337,10 +337,6 @@ class Sample(Decoder):
         noise = seeds.noise(self.max_length) if self.pathwise else ()
         words = channel.emit_words(ops.cast(logits, "float32"), rows, noise)
         return cast_words(words, channel.compute_dtype)
-
-    def _by_sample(self, tensor):
-        shape = (-1, self.num_samples, *ops.shape(tensor)[1:])
-        return ops.reshape(tensor, shape)
 
     def continuations(
         self,
@@ -373,13 +369,11 @@ class Sample(Decoder):
 
         Raises:
             ValueError: If the decoder has `no_repeat_ngram`, which would read
-                the prefix; or if there are no such prefixes.
+                the prefix.
         """
         self.logits_processors.check_no_prefix()
         length, seeds = rollout.tokens.shape[-1], None
         speaker, state = guided(speaker, state, self.guidance)
-        if prefixes is not None:
-            _check_prefixes(prefixes, length)
         loops = not unrolls(speaker, state, length, False, self.unroll)
         with schedules_held():
             # Rows come and go, as in loops of TensorFlow alone.
@@ -400,22 +394,3 @@ class Sample(Decoder):
             if seeds is not None:
                 seeds.skip(length - 1)
         return Rollout(*said)
-
-
-def _check_unrolled(unroll, refusals):
-    if unroll is False:
-        reason = next(reason for reason, holds in refusals.items() if holds)
-        raise ValueError(
-            f"`unroll` must not be False {reason}: in a loop no gradient "
-            "passes from word to word, and the channel must give its vectors "
-            "again (`replays`). Received: unroll=False. Use `unroll=True`."
-        )
-
-
-def _check_prefixes(prefixes, length):
-    wanted = sorted({t for t in prefixes if 0 <= t < length - 1})
-    if not wanted or list(prefixes) != wanted:
-        raise ValueError(
-            "`prefixes` must be indices of words before the last, ascending. "
-            f"Received: prefixes={prefixes} of {length} words."
-        )

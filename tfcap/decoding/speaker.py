@@ -24,6 +24,7 @@ from tfcap.decoding.rollout import NONE
 from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.rollout import check_logits
+from tfcap.layers._fast import by_sample
 from tfcap.layers._fast import mask_words
 from tfcap.layers._fast import stack_words
 
@@ -346,18 +347,17 @@ def unroll(
             words = vectors if relaxed else ids
     tokens, mask, vectors, log_probs = zip(*columns)
 
-    def by_sample(column):
-        tensor = ops.stack(column, axis=1)  # (n, T, ...) to (B, S, T, ...)
-        return ops.reshape(tensor, (-1, num_samples, *ops.shape(tensor)[1:]))
+    def stacked(column):
+        return by_sample(ops.stack(column, axis=1), num_samples)
 
-    log_probs = by_sample(log_probs)
+    log_probs = stacked(log_probs)
     return Rollout(
-        by_sample(tokens),
-        by_sample(mask),
+        stacked(tokens),
+        stacked(mask),
         stack_words(vectors, num_samples),
         log_probs,
         ops.sum(log_probs, axis=-1),
-        states=by_sample(states) if states else None,
+        states=stacked(states) if states else None,
     )
 
 
@@ -439,12 +439,8 @@ def alike(before: Any, after: Any, free: int = 0) -> bool:
 
 def checked_guidance(guidance: float) -> float:
     """Returns the strength of guidance; refuses what is no such number."""
-    return checked_number(
-        guidance,
-        "guidance",
-        "0 or more, 1 for none",
-        lambda gamma: gamma >= 0,
-    )
+    wanted = "0 or more, 1 for none"
+    return checked_number(guidance, "guidance", wanted, lambda x: x >= 0)
 
 
 def guided(speaker: Any, state: Any, guidance: float) -> tuple[Any, Any]:

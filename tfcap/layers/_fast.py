@@ -156,15 +156,20 @@ def stack_words(columns: list, num_samples: int) -> Any:
 
 
 def by_sample(vectors: Any, num_samples: int) -> Any:
-    """Reshapes the vectors of sequences `(B * S, T, V)` to `(B, S, T, V)`."""
+    """Reshapes rows of samples `(B * S, T, ...)` to `(B, S, T, ...)`.
+
+    Vectors then stand for the same words. `None` stays `None`.
+    """
 
     def reshape(tensor):
+        if tensor is None:
+            return None
         shape = (-1, num_samples, *ops.shape(tensor)[1:])
         return ops.reshape(tensor, shape)
 
     words = remembered_words(vectors)
     if words is not None:
-        words = WordIds(*(x if x is None else reshape(x) for x in words))
+        words = WordIds(*map(reshape, words))
     return remember_words(reshape(vectors), words)
 
 

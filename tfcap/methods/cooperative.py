@@ -13,7 +13,6 @@ from tfcap.layers import ReinMaxRao
 from tfcap.layers import WordChannel
 from tfcap.methods.options import HingeOptions
 from tfcap.methods.options import frozen
-from tfcap.methods.options import frozen_embedder
 from tfcap.methods.options import takes
 from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import ExpectedEnding
@@ -74,7 +73,7 @@ def psst(
             `keras.optimizers.schedules.LearningRateSchedule`. The released
             code names the complement, the share of sampled words. 0 is
             `straight_through()` with relaxed feedback, 1 passes distributions
-            only.
+            only; `None` is that method.
         channel: `"multinomial"`; or `"gumbel"`, `"gumbel_rao"`, `"reinmax"`,
             `"reinmax_rao"`, `"reinmax_cv"` for partial sampling of these, see
             `tfcap.layers.GumbelSoftmaxST` and so on. Or such a layer, with a
@@ -117,17 +116,8 @@ def psst(
     return given.training(objective, {"listener": (listener, objective)})
 
 
-@takes(HingeOptions)
 def straight_through(
-    speaker: Any,
-    listener: Any,
-    *,
-    lambda_: float,
-    naturalness: Any = None,
-    channel: str | WordChannel = "multinomial",
-    temperature: Any = 1.0,
-    termination: str = "sampled",
-    **options: Any,
+    speaker: Any, listener: Any, *, lambda_: float, **options: Any
 ) -> JointTraining:
     """Joint training of a speaker and a listener, straight through words.
 
@@ -142,10 +132,8 @@ def straight_through(
     the temperature: `temperature=ExponentialTemperature(1.0, rate=3e-5)`.
 
     Args:
-        channel: As that of `psst()`; one of your own must have been made with
-            `rho=0`.
-        lambda_, naturalness, temperature, termination, **options: As those of
-            `psst()`.
+        lambda_, **options: As those of `psst()`, but `rho`; a `channel` of
+            your own must have been made with `rho=0`.
 
     Returns:
         `tfcap.training.JointTraining` of `"speaker"` and `"listener"`.
@@ -169,13 +157,7 @@ def straight_through(
       ICCV 2019, section 6.2, "ST Multinomial", "ST Gumbel" and "ST Gumbel
       Annealed"
     """
-    given = HingeOptions.read(straight_through, speaker, options)
-    judged = given.retrieval(listener)
-    term = _through_words(
-        given, judged, channel, None, temperature, termination
-    )
-    objective = given.trade_off(lambda_, term, naturalness)
-    return given.training(objective, {"listener": (listener, objective)})
+    return psst(speaker, listener, lambda_=lambda_, rho=None, **options)
 
 
 @takes(HingeOptions)
@@ -268,9 +250,8 @@ def frozen_listener(
 
     Args:
         listener: Object with `embed_images()` and `embed_texts()`, as that of
-            `tfcap.rewards.Retrieval`, or a pair of such functions of
-            `(images)` and `(words, mask)`. The `trainable` of a `keras.Model`
-            is set to `False`.
+            `tfcap.rewards.Retrieval`. The `trainable` of a `keras.Model` is
+            set to `False`.
         estimator: `"reinforce"`, the method of Luo et al.; or
             `"straight_through"` or `"psst"`, the methods of these names with
             a listener that stays.
@@ -312,11 +293,9 @@ def frozen_listener(
         unread = {"channel": channel, "rho": rho, "temperature": temperature}
         unread |= {"termination": termination}
     given.check_unread(f'estimator="{estimator}"', **unread)
+    frozen(listener)
     judged = given.retrieval(
-        frozen_embedder(listener),
-        learning=False,
-        distractors=distractors,
-        credit=credit,
+        listener, learning=False, distractors=distractors, credit=credit
     )
     if estimator == "reinforce":
         term = _reinforced(given, judged, given.greedy)

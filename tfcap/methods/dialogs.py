@@ -19,6 +19,7 @@ from tfcap.objectives.discriminator_loss import rank_with_fakes
 from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.rewards import DialogScore
 from tfcap.rewards import Surprisal
+from tfcap.rewards.reward import check_methods
 from tfcap.training import JointTraining
 from tfcap.training.refusals import check_built
 from tfcap.training.refusals import refusal_to_save
@@ -406,15 +407,13 @@ def _check_discriminator(discriminator, calls=("encode", "embed"), learns=True):
     Args:
         learns: Boolean, its `trainable` from now on; or `None`, as it is.
     """
-    lacking = [name for name in calls if not hasattr(discriminator, name)]
-    if lacking or not isinstance(discriminator, keras.Model):
-        wanted = ", ".join(f"`{name}()`" for name in calls)
+    if not isinstance(discriminator, keras.Model):
         raise TypeError(
-            "`discriminator` must be a `keras.Model`"
-            + (f" with the methods {wanted}" if calls else "")
-            + f". Received: discriminator={discriminator!r}. See "
+            "`discriminator` must be a `keras.Model`. Received: "
+            f"discriminator={discriminator!r}. See "
             "`tfcap.models.DialogDiscriminator`."
         )
+    check_methods(discriminator, "discriminator", *calls)
     check_built(discriminator, "`discriminator`")
     if learns is not None:
         discriminator.trainable = learns

@@ -10,7 +10,7 @@ from tfcap.decoding import GroundTruth
 from tfcap.layers import PartialSamplingST
 from tfcap.methods.cooperative import relaxed_feedback
 from tfcap.methods.options import Options
-from tfcap.methods.options import frozen_embedder
+from tfcap.methods.options import frozen
 from tfcap.methods.options import takes
 from tfcap.methods.options import with_people
 from tfcap.objectives import DecoderBaseline
@@ -140,9 +140,8 @@ def wtf_rl(
 
     Args:
         retriever: Object with `embed_images()` and `embed_texts()`, as that of
-            `tfcap.rewards.BidirectionalContrastive`, or a pair of such
-            functions of `(images)` and `(words, mask)`; or a list of those,
-            whose contrasts are averaged, or cosines. The `trainable` of a
+            `tfcap.rewards.BidirectionalContrastive`; or a list of those, whose
+            contrasts are averaged, or cosines. The `trainable` of a
             `keras.Model` is set to `False`.
         discriminator: `keras.Model`, built, with `logits()` of embeddings by
             the first retriever, as `tfcap.models.PairDiscriminator`, best
@@ -209,14 +208,15 @@ def wtf_rl(
     if naturalness is None:
         given.check_unread("naturalness=None", num_samples=num_samples)
     checked_number(alpha, "alpha", "in [0, 1]", lambda x: 0 <= x <= 1)
-    several = retriever if isinstance(retriever, list) else [retriever]
-    if not several:
-        raise ValueError(
-            "`retriever` must be one, or a list of at least one. Received: "
-            "retriever=[]."
-        )
-    retrievers = [*map(frozen_embedder, several)]
-    human, beam = GroundTruth(), _beam(given, beam_width, no_repeat_ngram)
+    retrievers = retriever if isinstance(retriever, list) else [retriever]
+    frozen(*retrievers)
+    human = GroundTruth()
+    beam = BeamSearch(
+        beam_width,
+        no_repeat_ngram=no_repeat_ngram,
+        num_samples=1,
+        **given.allowed,
+    )
     baseline = None
     if reward == "cosine":
         wanted = sum(CLIPScore(each, weight=1.0) for each in retrievers)
@@ -325,12 +325,6 @@ def rl(
     )
 
 
-def _beam(given, width, no_repeat_ngram):
-    return BeamSearch(
-        width, no_repeat_ngram=no_repeat_ngram, num_samples=1, **given.allowed
-    )
-
-
 @takes(Options)
 def retriever_ensemble(
     speaker: Any,
@@ -429,12 +423,12 @@ def retriever_ensemble(
             f"Received: retrievers={retrievers!r}. Give a list, of one "
             "network, too."
         )
+    frozen(*retrievers)
     about = {"same": same, "temperature": temperature, "directions": directions}
     # A caption is not to differ from the others of its image.
     about["siblings"] = False
     contrast = sum(
-        (lambda_ / len(retrievers))
-        * BidirectionalContrastive(frozen_embedder(each), **about)
+        (lambda_ / len(retrievers)) * BidirectionalContrastive(each, **about)
         for each in retrievers
     )
     reward = None if naturalness is None else as_reward(naturalness)

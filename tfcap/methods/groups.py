@@ -474,7 +474,6 @@ def structured(
     *,
     loss: str = "risk",
     scale: float = 1.0,
-    length_normalized: bool = True,
     num_samples: int = 5,
     human_weight: float = 0.0,
     **options: Any,
@@ -490,7 +489,7 @@ def structured(
     `"softmax_margin"`, `"max_margin"`, `"multi_margin"`.
 
     Args:
-        loss, scale, length_normalized: As those of
+        loss, scale: As those of
             `tfcap.objectives.StructureLoss`.
         num_samples: Integer `S`, captions drawn of an image.
         human_weight, **options: As those of `scst()`.
@@ -513,7 +512,7 @@ def structured(
     """
     given = Options.read(structured, speaker, options)
     samples = given.sample(num_samples=num_samples)
-    objective = StructureLoss(reward, samples, loss, scale, length_normalized)
+    objective = StructureLoss(reward, samples, loss, scale)
     return given.training(with_people(objective, human_weight))
 
 
@@ -554,8 +553,7 @@ def _with_own_clip(clip, options):
     caller is refused there.
     """
     options = {"updates_per_rollout": 4} | options
-    if options["updates_per_rollout"] == 1 and not options.get(
-        "minibatch_size"
-    ):
+    several = options["updates_per_rollout"] > 1
+    if not (several or options.get("minibatch_size")):
         return options
     return {"clip": clip} | options

@@ -243,24 +243,3 @@ def frozen(*networks: Any) -> None:
     for network in networks:
         if isinstance(network, keras.layers.Layer):
             network.trainable = False
-
-
-class _Embedder:
-    """A pair of functions, as a retriever that nobody trains."""
-
-    def __init__(self, images: Callable, texts: Callable):
-        self.images, self.texts = images, texts
-
-    def embed_images(self, image, training=False):
-        return self.images(image)
-
-    def embed_texts(self, words, mask, training=False):
-        return self.texts(words, mask)
-
-
-def frozen_embedder(network: Any) -> Any:
-    """An object that embeds, of itself or of a pair of functions."""
-    if isinstance(network, tuple) and len(network) == 2:
-        return _Embedder(*network)
-    frozen(network)
-    return network

@@ -131,7 +131,6 @@ def scst(
     return given.training(with_people(term, human_weight))
 
 
-@takes(Options)
 def sll(
     speaker: Any, reward: Any, *, num_samples: int = 5, **options: Any
 ) -> JointTraining:
@@ -160,9 +159,8 @@ def sll(
     - Chen et al., Better Captioning with Sequence-Level Exploration,
       CVPR 2020, section 3.1 and "SLL" of Tables 1 to 4
     """
-    given = Options.read(sll, speaker, options)
-    term = given.self_critical(reward, num_samples, "greedy", "sequence")
-    return given.training(term)
+    own = {"baseline": "greedy", "normalize": "sequence"}
+    return scst(speaker, reward, num_samples=num_samples, **own | options)
 
 
 @takes(Options)

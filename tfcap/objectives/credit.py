@@ -14,8 +14,9 @@ from tfcap.objectives.estimator import Baseline
 from tfcap.objectives.estimator import Credit
 from tfcap.objectives.estimator import RunningMeanBaseline
 from tfcap.objectives.estimator import as_part
-from tfcap.objectives.estimator import check_of_sequences
 from tfcap.rewards.reward import ABSTAINED
+from tfcap.rewards.reward import by_word
+from tfcap.rewards.reward import check_of_sequences
 
 
 class MonteCarlo(Credit):
@@ -213,10 +214,7 @@ class PrefixBaseline(Baseline):
             )
         first = ops.zeros_like(rewards[..., :1])
         if self.first is not None:
-            values = self.first.expected(rewards, episode)
-            first = first + (
-                values[..., None] if len(values.shape) == 2 else values
-            )
+            first = first + by_word(self.first.expected(rewards, episode))
         length = rewards.shape[-1]
         credit = getattr(episode, "credit", None)
         ends = range(length - 1)
@@ -289,9 +287,7 @@ class GAE(Credit):
     def __call__(self, rewards, episode, reward, decoder):
         check_of_sequences(rewards, "GAE")
         mask = episode.rollout(decoder).mask
-        values = self.baseline.expected(rewards, episode)
-        if len(values.shape) == 2:
-            values = values[..., None]
+        values = by_word(self.baseline.expected(rewards, episode))
         values = ops.stop_gradient(values) * mask
         after = ops.pad(values[..., 1:], [(0, 0), (0, 0), (0, 1)])
         last = mask - ops.pad(mask[..., 1:], [(0, 0), (0, 0), (0, 1)])
@@ -383,9 +379,7 @@ class LearnedBaseline(Baseline):
         Returns:
             Float tensor of shape `(B, S)`, means over words.
         """
-        if len(rewards.shape) == 2:
-            rewards = rewards[..., None]
-        rewards = ops.stop_gradient(ops.cast(rewards, "float32"))
+        rewards = ops.stop_gradient(ops.cast(by_word(rewards), "float32"))
         errors = ops.square(rewards - values)
         return self.weight * masked_mean(errors, mask, axis=-1)
 

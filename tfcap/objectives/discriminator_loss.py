@@ -45,7 +45,6 @@ class DiscriminatorLoss(Estimator):
             `1.0`.
         retriever: As that of `tfcap.rewards.MatchProbability`. It is read in
             inference mode, and has no gradient.
-        image: As that of `tfcap.rewards.MatchProbability`.
         name: String, under which the loss is logged, and the mean
             probabilities of the three kinds of captions with `_human`,
             `_generated` and `_mismatched` behind it. Defaults to
@@ -79,7 +78,6 @@ class DiscriminatorLoss(Estimator):
         generated=1.0,
         mismatched=1.0,
         retriever=None,
-        image=None,
         name="discriminator",
         same=None,
     ):
@@ -88,64 +86,44 @@ class DiscriminatorLoss(Estimator):
         weights = {"generated": generated, "mismatched": mismatched}
         kinds = [kind for kind, weight in weights.items() if weight != 0]
         super().__init__(name, ("human", *kinds), (decoder,))
+        self.weights = {"human": 1.0, **weights}
         self.evaluator = evaluator
         self.decoder = decoder
-        self.generated = generated
-        self.mismatched = mismatched
         self.retriever = retriever
         self.reader = evaluator if retriever is None else retriever
-        self.image = image_key(self.reader, image)
+        self.image = image_key(self.reader)
         self.same = same
 
     def per_sample_loss(self, episode):
-        name = "evaluator" if self.retriever is None else "retriever"
-        check_vocabulary(self.reader, episode, name)
-        judge, images = self.evaluator, self._images(episode)
-        human, there = self._texts(episode.references, episode)
-        logits = {"human": (judge.logits(images, human), there)}
-        if "generated" in self.parts:
-            said = episode.rollout(self.decoder).stop_gradient()
-            texts, spoken = self._texts(said, episode)
-            logits["generated"] = judge.logits(images, texts), spoken
-        if "mismatched" in self.parts:
-            same = self.same
-            if same is not None:
-                same = numbers_of(episode, same, "DiscriminatorLoss")
-            others, apart = _of_others(human, there, same)
-            logits["mismatched"] = judge.logits(images, others), apart
-        return self._loss(logits)
-
-    def _images(self, episode):
-        """Embeddings of the images, `(B, D)`."""
         learns = self.retriever is None
         training = learns and episode.training
-        return images_of(
+        name = "evaluator" if learns else "retriever"
+        check_vocabulary(self.reader, episode, name)
+        images = images_of(
             *(self.reader, episode, self.image, "DiscriminatorLoss"),
             training=training,
             learning=learns,
         )
 
-    def _texts(self, rollout, episode):
-        """Embeddings `(B, S, D)`, and which are of some words, `(B, S)`."""
-        learns = self.retriever is None
-        training = learns and episode.training
-        texts = embedded_texts(self.reader, rollout, training)
-        texts = texts if learns else ops.stop_gradient(texts)
-        return texts, rollout.nonempty
+        def read(rollout):
+            texts = embedded_texts(self.reader, rollout, training)
+            texts = texts if learns else ops.stop_gradient(texts)
+            return texts, rollout.nonempty
 
-    def _loss(self, logits):
-        """Loss and logs of logits and masks `(B, n)`, by kind of caption."""
-        kinds = {
-            "human": (1.0, -1.0),
-            "generated": (self.generated, 1.0),
-            "mismatched": (self.mismatched, 1.0),
-        }
+        texts = {"human": read(episode.references)}
+        if "generated" in self.parts:
+            said = episode.rollout(self.decoder).stop_gradient()
+            texts["generated"] = read(said)
+        if "mismatched" in self.parts:
+            same = numbers_of(episode, self.same, "DiscriminatorLoss")
+            texts["mismatched"] = _of_others(*texts["human"], same)
         loss, logs = 0.0, {}
-        for kind, (values, there) in logits.items():
-            weight, sign = kinds[kind]
-            surprise = masked_mean(ops.softplus(sign * values), there, axis=-1)
-            loss = loss + weight * surprise[:, None]
-            chance = masked_mean(ops.sigmoid(values), there, axis=-1)
+        for kind, (embedded, there) in texts.items():
+            logits = self.evaluator.logits(images, embedded)
+            wrong = -logits if kind == "human" else logits
+            surprise = masked_mean(ops.softplus(wrong), there, axis=-1)
+            loss = loss + self.weights[kind] * surprise[:, None]
+            chance = masked_mean(ops.sigmoid(logits), there, axis=-1)
             logs[kind] = chance[:, None]
         return loss, loss, logs
 

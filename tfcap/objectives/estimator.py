@@ -18,6 +18,11 @@ from tfcap._ops.arguments import checked_number
 from tfcap.decoding import Decoder
 from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Linear
+from tfcap.rewards.reward import by_word
+from tfcap.rewards.reward import check_of_sequences
+from tfcap.rewards.reward import check_several
+from tfcap.rewards.reward import distinct
+from tfcap.rewards.reward import with_axes_of
 from tfcap.rewards.text_rewards import as_reward
 
 
@@ -104,14 +109,8 @@ class Objective(Linear):
 
     def named_terms(self) -> dict[str, Term]:
         """Returns the terms by a unique name, numbered where names repeat."""
-        named = {}
-        for term in self.terms:
-            name, count = term.estimator.name, 1
-            while name in named:
-                count += 1
-                name = f"{term.estimator.name}_{count}"
-            named[name] = term
-        return named
+        names = distinct(term.estimator.name for term in self.terms)
+        return dict(zip(names, self.terms))
 
     def reward_names(self) -> tuple[str, ...]:
         """Returns the names under which rewards and their parts are logged."""
@@ -351,7 +350,7 @@ def judged(reward: Any, rollout: Any, *values: Any) -> tuple:
         weights=None if weights is None else weights * present,
     )
     return rollout, *(
-        ops.where(own if len(value.shape) == 2 else own[..., None], value, 0)
+        ops.where(with_axes_of(own, value), value, 0)
         for own, value in zip(known, values)
     )
 
@@ -620,24 +619,18 @@ class DecoderBaseline(Baseline):
             return values
         # Without a word to compare with, a sample counts for nothing.
         known = ops.any(said, axis=1, keepdims=True)
-        if len(values.shape) < len(rewards.shape):
-            values = values[..., None]
-        if len(values.shape) == 3:
-            known = known[..., None]
+        if 3 in (len(values.shape), len(rewards.shape)):
+            known, values = by_word(known), by_word(values)
         return ops.where(known, values, rewards)
 
 
 def _row_mean(values, rollout):
     """Mean over a row's sequences, by their weights: `(B,)` or `(B, T)`."""
-    said, weights = rollout.nonempty, rollout.weights
-    if len(values.shape) == 3:
-        said = said[..., None]
-        weights = None if weights is None else weights[..., None]
-    mean = masked_mean(
-        values if weights is None else values * weights, said, axis=1
-    )
+    said, weights = with_axes_of(rollout.nonempty, values), rollout.weights
     if weights is None:
-        return mean
+        return masked_mean(values, said, axis=1)
+    weights = with_axes_of(weights, values)
+    mean = masked_mean(values * weights, said, axis=1)
     share = masked_mean(weights, said, axis=1)
     return mean / ops.where(share > 0, share, 1.0)
 
@@ -837,37 +830,6 @@ def _counted(rewards, episode):
     return rewards, ops.broadcast_to(present, ops.shape(rewards))
 
 
-def check_several(rewards: Any, name: str) -> None:
-    """Refuses rewards of one sample a row.
-
-    Args:
-        rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
-
-    Raises:
-        ValueError: If there is one sample a row.
-    """
-    if rewards.shape[1] is not None and rewards.shape[1] < 2:
-        raise ValueError(
-            f"{name} needs at least 2 samples of each row. Received: rewards "
-            f"of shape {tuple(rewards.shape)}. Set `num_samples` of the "
-            "decoder."
-        )
-
-
-def check_of_sequences(rewards: Any, name: str) -> None:
-    """Refuses rewards of words.
-
-    Raises:
-        ValueError: If they are not of shape `(B, S)`.
-    """
-    if len(rewards.shape) != 2:
-        raise ValueError(
-            f"`reward` must give one number a sequence for {name}. Received: "
-            f"rewards of shape {tuple(rewards.shape)}. Leave out the part that "
-            "gives one for each word."
-        )
-
-
 def present_samples(rewards: Any, episode: Any) -> Any:
     """Masks the samples that a baseline compares.
 
@@ -888,7 +850,7 @@ def present_samples(rewards: Any, episode: Any) -> Any:
                 "LeaveOneOutBaseline."
             )
         said = rollout.nonempty
-    return said if len(rewards.shape) == 2 else said[..., None]
+    return with_axes_of(said, rewards)
 
 
 def from_first(rewards: Any, present: Any) -> tuple[Any, Any]:

@@ -11,9 +11,10 @@ from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
 from tfcap.rewards.distributions import KL_ESTIMATORS
-from tfcap.rewards.distributions import check_reference
+from tfcap.rewards.distributions import SCORES
 from tfcap.rewards.distributions import kl_estimate
 from tfcap.rewards.distributions import reference_log_probs
+from tfcap.rewards.reward import check_methods
 
 LEVELS = ("word", "sequence")
 NORMALIZATIONS = ("sequence", "length")
@@ -171,7 +172,7 @@ class KLDivergence(Estimator):
         normalize: str = "sequence",
         name: str = "kl_divergence",
     ):
-        check_reference(reference)
+        check_methods(reference, "reference", *SCORES)
         check_decoder(decoder)
         check_choice(estimator, "estimator", KL_ESTIMATORS)
         check_choice(normalize, "normalize", NORMALIZATIONS)

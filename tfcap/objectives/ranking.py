@@ -12,11 +12,12 @@ from tfcap._ops.arguments import checked_number
 from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap.objectives.estimator import RewardEstimator
 from tfcap.objectives.estimator import check_discrete
-from tfcap.objectives.estimator import check_of_sequences
-from tfcap.objectives.estimator import check_several
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards.distributions import check_reference
+from tfcap.rewards.distributions import SCORES
 from tfcap.rewards.distributions import reference_log_probs
+from tfcap.rewards.reward import check_methods
+from tfcap.rewards.reward import check_of_sequences
+from tfcap.rewards.reward import check_several
 
 PREFERENCES = ("dpo", "ipo", "simpo")
 PAIRS = ("best_worst", "all")
@@ -135,7 +136,7 @@ class PreferenceLoss(_Ranking):
                 f"loss={loss!r}."
             )
         if reference is not None:
-            check_reference(reference)
+            check_methods(reference, "reference", *SCORES)
         if gamma and loss != "simpo":
             raise ValueError(
                 f'`gamma` must be 0 for "dpo" and "ipo", which have no target '
@@ -226,8 +227,6 @@ class StructureLoss(_Ranking):
         loss: One of the names above. Defaults to `"risk"`.
         scale: Float, factor on costs, which are to be compared with nats of a
             word. Defaults to `1.0`.
-        length_normalized: Boolean, whether scores are means over words, not
-            sums. Defaults to `True`.
         name: String. Defaults to the reward's name.
 
     Example:
@@ -255,19 +254,15 @@ class StructureLoss(_Ranking):
         decoder: Any,
         loss: str = "risk",
         scale: float = 1.0,
-        length_normalized: bool = True,
         name: str | None = None,
     ):
         super().__init__(reward, decoder, name, ("std", "accuracy"))
         check_choice(loss, "loss", STRUCTURES)
         self.kind = loss
         self.scale = scale
-        self.length_normalized = length_normalized
 
     def per_sample_loss(self, episode):
-        values, scores, present, own, parts = self.ranked(
-            episode, self.length_normalized
-        )
+        values, scores, present, own, parts = self.ranked(episode, True)
         values = ops.where(present, values, ops.min(values) - 1.0)
         best = ops.one_hot(ops.argmax(values, axis=1), values.shape[1])
         top = ops.where(present, scores, ops.min(scores) - 1.0)

@@ -14,6 +14,7 @@ from tfcap.layers import Categorical
 from tfcap.objectives.credit import critic_network
 from tfcap.objectives.credit import values_of_states
 from tfcap.objectives.estimator import RewardEstimator
+from tfcap.rewards.reward import by_word
 
 
 class RELAX(RewardEstimator):
@@ -99,9 +100,7 @@ class RELAX(RewardEstimator):
 
     def per_sample_loss(self, episode):
         rollout, rewards, own, parts = self.rewarded(episode, credit=True)
-        if len(rewards.shape) == 2:
-            rewards = rewards[..., None]
-        rewards = ops.stop_gradient(ops.cast(rewards, "float32"))
+        rewards = ops.stop_gradient(ops.cast(by_word(rewards), "float32"))
         log_p = self._log_p(rollout, episode)  # (B, S, T, V)
         word = ops.one_hot(rollout.tokens, log_p.shape[-1], dtype=log_p.dtype)
         fixed = ops.stop_gradient(log_p)

@@ -5,7 +5,6 @@ from typing import Any
 
 from keras import ops
 
-from tfcap._ops import is_end
 from tfcap._ops import masked_mean
 from tfcap._ops import mean_over_replicas
 from tfcap._ops import sum_over_replicas
@@ -17,17 +16,21 @@ from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import RewardEstimator
 from tfcap.objectives.estimator import as_part
 from tfcap.objectives.estimator import check_discrete
-from tfcap.objectives.estimator import check_several
 from tfcap.objectives.estimator import each_once
 from tfcap.objectives.estimator import from_first
 from tfcap.objectives.estimator import scored_anew
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
+from tfcap.rewards.reward import EQUAL
+from tfcap.rewards.reward import by_word
+from tfcap.rewards.reward import check_several
+from tfcap.rewards.reward import deviation
+from tfcap.rewards.reward import divided
+from tfcap.rewards.reward import finished
+from tfcap.rewards.reward import with_axes_of
 
 NORMALIZATIONS = ("sequence", "token", "length", "constant")
 STANDARDIZATIONS = (False, True, "batch")
-#: Rewards that differ by less are equal but for float error.
-EQUAL = 1e-5
 
 
 class ScoreFunction(RewardEstimator):
@@ -169,7 +172,7 @@ class ScoreFunction(RewardEstimator):
         check_discrete(episode.rollout(self.decoder), self.decoder, self)
         rollout, rewards, own, parts = self.rewarded(episode, credit=True)
         said = rollout.nonempty
-        rewards = ops.where(_with_axes_of(said, rewards), rewards, 0)
+        rewards = ops.where(with_axes_of(said, rewards), rewards, 0)
         rollout = scored_anew(rollout, self.decoder)
         log_probs = episode.log_probs(rollout)
         ends = finished(rollout, episode.speaker.eos)
@@ -214,9 +217,8 @@ class ScoreFunction(RewardEstimator):
 
     def _scores(self, advantage, log_probs, counted, episode):
         """Advantages times normalised log probabilities: `(B, S)`."""
-        if len(advantage.shape) == 2:
-            advantage = advantage[..., None]
-        advantage = ops.stop_gradient(ops.cast(advantage, log_probs.dtype))
+        advantage = ops.cast(by_word(advantage), log_probs.dtype)
+        advantage = ops.stop_gradient(advantage)
         # where() rather than a product: what is absent may be infinite.
         advantage = ops.where(counted > 0, advantage, 0)
         log_probs = ops.where(counted > 0, log_probs, 0)
@@ -239,8 +241,7 @@ class ScoreFunction(RewardEstimator):
         advantage = ops.stop_gradient(advantage)
         advantage = advantage - self._global_mean(advantage, episode)
         variance = self._global_mean(ops.square(advantage), episode)
-        std = ops.sqrt(variance)
-        return ops.where(std > EQUAL, advantage / ops.maximum(std, EQUAL), 0)
+        return divided(advantage, ops.sqrt(variance))
 
     def counted(self, rollout):
         """The words whose log probabilities count: `(B, S, T)`.
@@ -260,28 +261,18 @@ class ScoreFunction(RewardEstimator):
 
 def _less(rewards, baseline):
     """The difference, word by word where either is."""
-    if len(baseline.shape) < len(rewards.shape):
-        baseline = baseline[..., None]
-    elif len(rewards.shape) < len(baseline.shape):
-        rewards = rewards[..., None]
+    if len(baseline.shape) != len(rewards.shape):
+        rewards, baseline = by_word(rewards), by_word(baseline)
     return rewards - baseline
-
-
-def _with_axes_of(said, rewards):
-    """The mask `(B, S)` of sequences, with the axes of rewards."""
-    return said if len(rewards.shape) == 2 else said[..., None]
 
 
 def _standardized(advantage, rewards, said):
     """Over a row's standard deviation of rewards; 0 where these are equal."""
     check_several(rewards, "`standardize`")
-    said = _with_axes_of(said, rewards)
-    mean = ops.expand_dims(masked_mean(rewards, said, axis=1), 1)
-    squares = ops.square(rewards - mean)
-    std = ops.sqrt(ops.expand_dims(masked_mean(squares, said, axis=1), 1))
+    _, std = deviation(rewards, with_axes_of(said, rewards))
     if len(std.shape) < len(advantage.shape):
         std = std[..., None]
-    return ops.where(std > EQUAL, advantage / ops.maximum(std, EQUAL), 0)
+    return divided(advantage, std)
 
 
 def _per_sequence(rewards, mask):
@@ -299,13 +290,6 @@ def _statistics(decoder, baseline):
     if baseline is not None:
         names = (*names, "baseline", "advantage", "advantage_std")
     return names
-
-
-def finished(rollout: Any, eos: int | tuple[int, ...]) -> Any:
-    """Marks sequences that have an end: a float tensor of shape `(B, S)`."""
-    # By the words, since references that are cut may be padded further.
-    ends = is_end(rollout.tokens, eos) & (rollout.mask > 0)
-    return ops.cast(ops.any(ends, axis=-1), "float32")
 
 
 def equal_rewards(rewards: Any, present: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 from keras import ops
 
 from tfcap._ops import masked_mean
+from tfcap._ops.arguments import checked_number
 from tfcap.losses.masked_loss import one_pair_loss
 from tfcap.rewards.retrieval import check_embedder
 from tfcap.rewards.retrieval import embedded_texts
@@ -12,6 +13,7 @@ from tfcap.rewards.retrieval import image_key
 from tfcap.rewards.retrieval import images_of
 from tfcap.rewards.retrieval import is_differentiable
 from tfcap.rewards.reward import Reward
+from tfcap.rewards.reward import check_methods
 from tfcap.rewards.reward import check_vocabulary
 
 
@@ -35,9 +37,6 @@ class MatchProbability(Reward):
         retriever: Object that embeds for the evaluator and stays as it is,
             as that of `tfcap.rewards.BidirectionalContrastive`. Defaults to
             the evaluator.
-        image: String, the key in the batch of the images, `(B, P, D)`, or of
-            their embeddings, `(B, D)`. Defaults to the retriever's
-            `image_key` if it has one, else to `"image"`.
         name: String. Defaults to `"match_probability"`.
 
     Example:
@@ -62,14 +61,13 @@ class MatchProbability(Reward):
         self,
         evaluator,
         retriever=None,
-        image=None,
         name="match_probability",
     ):
         check_evaluator(evaluator, retriever)
         self.evaluator = evaluator
         self.retriever = retriever
         self.reader = evaluator if retriever is None else retriever
-        self.image = image_key(self.reader, image)
+        self.image = image_key(self.reader)
         self.name = name
         self.differentiable = is_differentiable(self.reader)
 
@@ -83,16 +81,12 @@ class MatchProbability(Reward):
 
 
 def check_evaluator(evaluator, retriever):
-    """Refuses what cannot judge captions, or read them."""
+    """Refuses what cannot judge pairs, by itself or by embeddings."""
     if retriever is None:
         check_embedder(evaluator, "evaluator")
     else:
         check_embedder(retriever, "retriever")
-    if not hasattr(evaluator, "logits"):
-        raise TypeError(
-            "`evaluator` must have the method `logits()`. Received: "
-            f"evaluator={evaluator!r}."
-        )
+    check_methods(evaluator, "evaluator", "logits")
 
 
 class DialogScore(Reward):
@@ -144,14 +138,11 @@ class DialogScore(Reward):
         learning: bool = False,
         temperature: float = 1.0,
     ):
-        if not temperature > 0:
-            raise ValueError(
-                "`temperature` must be greater than 0. Received: "
-                f"temperature={temperature}."
-            )
         self.discriminator = discriminator
         self.learning = learning
-        self.temperature = temperature
+        self.temperature = checked_number(
+            temperature, "temperature", "positive", lambda x: x > 0
+        )
 
     def call(self, rollout, episode):
         check_vocabulary(self.discriminator, episode, "discriminator")
@@ -210,11 +201,7 @@ class Grammar(Reward):
     differentiable = True
 
     def __init__(self, classifier, name="grammar"):
-        if not hasattr(classifier, "logits"):
-            raise TypeError(
-                "`classifier` must have the method `logits()`. Received: "
-                f"classifier={classifier!r}."
-            )
+        check_methods(classifier, "classifier", "logits")
         self.classifier = classifier
         self.name = name
 

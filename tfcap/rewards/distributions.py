@@ -6,9 +6,12 @@ from keras import ops
 
 from tfcap._ops.arguments import check_choice
 from tfcap.rewards.reward import Reward
+from tfcap.rewards.reward import check_methods
 from tfcap.rewards.reward import check_vocabulary
 
 KL_ESTIMATORS = ("k1", "k2", "k3")
+#: Methods of a speaker that scores words.
+SCORES = ("begin", "log_probs")
 
 
 class KLPenalty(Reward):
@@ -67,7 +70,7 @@ class KLPenalty(Reward):
         name: str = "kl_penalty",
         estimator: str = "k1",
     ):
-        check_reference(reference)
+        check_methods(reference, "reference", *SCORES)
         check_choice(estimator, "estimator", KL_ESTIMATORS)
         self.reference = reference
         self.name = name
@@ -94,16 +97,6 @@ def kl_estimate(log_ratio: Any, estimator: str = "k1") -> Any:
     if estimator == "k2":
         return 0.5 * ops.square(log_ratio)
     return ops.expm1(-log_ratio) + log_ratio
-
-
-def check_reference(reference: Any) -> None:
-    """Refuses what cannot score words."""
-    for method in ("begin", "log_probs"):
-        if not hasattr(reference, method):
-            raise TypeError(
-                "`reference` must be a `tfcap.decoding.Speaker`. Received: "
-                f"reference={reference!r}."
-            )
 
 
 def reference_log_probs(reference: Any, rollout: Any, episode: Any) -> Any:

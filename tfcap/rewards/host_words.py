@@ -1,5 +1,6 @@
 """Words of captions that are spoken in pieces of words."""
 
+import collections
 import functools
 import itertools
 from collections.abc import Sequence
@@ -77,18 +78,18 @@ class HostWords:
         width = _width(max(words.shape[2], references.shape[2]))
         shape = len(words), words.shape[1] + references.shape[1], width
         numbered = np.full(shape, -1, np.int32)
-        ids, beyond = self.words.word_ids, {}
-        numbers = itertools.count(self.words.size)
+        ids = self.words.word_ids
+        # Unknown ones are told apart within this batch.
+        beyond = collections.defaultdict(
+            itertools.count(self.words.size).__next__
+        )
         for image, rows in enumerate(zip(words, references)):
             for place, row in enumerate(itertools.chain(*rows)):
                 said = np.asarray(row[row >= 0], np.int32).tobytes()
                 spoken, ended = self._read(said, tuple(eos))
                 own = [
-                    i
-                    if (i := ids.get(x)) is not None
-                    # Unknown ones are told apart within this batch.
-                    else beyond.get(x) or beyond.setdefault(x, next(numbers))
-                    for x in spoken[: width - 1]
+                    ids[word] if word in ids else beyond[word]
+                    for word in spoken[: width - 1]
                 ]
                 if ended and self.count_eos:
                     own.append(self.words.eos)

@@ -18,6 +18,7 @@ from tfcap._ops.arguments import checked_integer
 from tfcap._ops.sequences import batch_entry
 from tfcap.rewards.host_words import HostWords
 from tfcap.rewards.reward import Reward
+from tfcap.rewards.reward import check_several
 from tfcap.text import as_vocabulary
 from tfcap.text import rouge_l
 from tfcap.text.scores.bleu import FLOOR
@@ -119,9 +120,7 @@ class ReferenceReward(Reward):
         found = self.vocabulary
         if found is None:
             found = getattr(episode.speaker, "vocabulary", None)
-        if found is None or hasattr(found, "is_words"):
-            return found
-        return as_vocabulary(found)
+        return None if found is None else as_vocabulary(found)
 
     def tensors(self):
         """Further arguments of `score()`: constants such as a table."""
@@ -258,7 +257,6 @@ class CIDErD(ReferenceReward):
         self.document_frequencies = document_frequencies
         self.sigma = sigma
         self.words = document_frequencies.words
-        self._told = []
         self.table = NGramTable(
             document_frequencies.keys,
             document_frequencies.weights(document_frequencies.keys),
@@ -285,16 +283,13 @@ class CIDErD(ReferenceReward):
                 "and pass the tokenizer of the speaker; or count with its "
                 "`tfcap.text.Vocabulary`."
             )
-        speaker, vocabulary = episode.speaker, self.known_vocabulary(episode)
-        told = [speaker, getattr(vocabulary, "tokenizer", vocabulary)]
-        # Eager calls would else digest all words each time.
-        if reader is None and list(map(id, told)) != list(map(id, self._told)):
+        if reader is None:
+            speaker = episode.speaker
             self.document_frequencies.check_speaker(
                 speaker.vocabulary_size,
                 int(np.ravel(speaker.eos)[0]),
-                vocabulary,
+                self.known_vocabulary(episode),
             )
-            self._told = told
         return reader
 
     def tensors(self):
@@ -662,12 +657,7 @@ class PairwiseDiversity(Reward):
 
     def call(self, rollout, episode):
         check_shape(rollout.tokens, "B S T", "rollout.tokens")
-        if rollout.tokens.shape[1] == 1:
-            raise ValueError(
-                "PairwiseDiversity needs at least 2 samples of each image. "
-                f"Received: shape={tuple(rollout.tokens.shape)}. Set "
-                "`num_samples` of the decoder."
-            )
+        check_several(rollout.tokens, "PairwiseDiversity")
         words = words_only(rollout.tokens, rollout.mask)
         words = with_one_end(words, episode.speaker.eos, self.count_eos)
         return self._score(words, ops.cast(rollout.nonempty, "float32"))

@@ -1,5 +1,7 @@
 """Rewards of images and texts in one space: retrieval, and its scores."""
 
+import functools
+
 from keras import ops
 
 from tfcap._ops import check_shape
@@ -18,6 +20,7 @@ from tfcap.losses.retrieval_loss import hinges
 from tfcap.metrics import clip_score
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import Scored
+from tfcap.rewards.reward import check_methods
 from tfcap.rewards.reward import check_vocabulary
 
 CREDITS = ("batch", "own")
@@ -137,28 +140,26 @@ class Retrieval(Reward):
         """Embeddings and options, as arguments of `hinges()`."""
         check_vocabulary(self.listener, episode, "listener")
         training = self.learning and episode.training
+        images = functools.partial(
+            *(images_of, self.listener, episode),
+            reward="Retrieval",
+            training=training,
+            learning=self.learning,
+            ready=False,
+        )
         distractors = None
         if self.distractors is not None:
-            distractors = self._images(episode, self.distractors, training)
-        same = None
-        if self.same is not None:
-            same = numbers_of(episode, self.same, "Retrieval")
+            distractors = images(key=self.distractors)
         return {
-            "images": self._images(episode, image_key(self.listener), training),
+            "images": images(key=image_key(self.listener)),
             "texts": embedded_texts(self.listener, rollout, training),
             "margin": self.margin,
             "negatives": self.negatives,
             "distractors": distractors,
-            "same": same,
+            "same": numbers_of(episode, self.same, "Retrieval"),
             "mask": rollout.nonempty,
             "drawn": getattr(rollout.endings, "drawn", None),
         }
-
-    def _images(self, episode, key, training):
-        image, mask = image_of(episode, key, "Retrieval")
-        masked = mask_for(self.listener.embed_images, mask)
-        images = self.listener.embed_images(image, training=training, **masked)
-        return images if self.learning else ops.stop_gradient(images)
 
 
 class BidirectionalContrastive(Reward):
@@ -194,9 +195,9 @@ class BidirectionalContrastive(Reward):
         texts: Iterable of decoders, what others say: the greedy caption, the
             human one. Give those of the estimators themselves, the same
             objects: what is scored is then left out of its own rivals.
-        image: String, the key in the batch of the images, `(B, P, D)`, or of
-            their embeddings, `(B, D)`, unit vectors, too. Defaults to the
-            retriever's `image_key` if it has one, else to `"image"`.
+            The batch has the images, `(B, P, D)`, or their embeddings,
+            `(B, D)`, unit vectors, too, under its attribute `image_key` if it
+            has one, else under `"image"`.
         neighbors: String, the key in the batch of M more images for each,
             `(B, M, P, D)`, or of their embeddings, `(B, M, D)`, which are
             rivals of all; or `None`.
@@ -256,7 +257,6 @@ class BidirectionalContrastive(Reward):
         self,
         retriever,
         texts=(),
-        image=None,
         neighbors=None,
         same=None,
         neighbor_same=None,
@@ -279,7 +279,7 @@ class BidirectionalContrastive(Reward):
             )
         self.retriever = retriever
         self.texts = self.decoders = tuple(texts)
-        self.image = image_key(retriever, image)
+        self.image = image_key(retriever)
         self.neighbors = neighbors
         self.same = same
         self.neighbor_same = neighbor_same
@@ -368,9 +368,11 @@ class BidirectionalContrastive(Reward):
 
     def _neighbors(self, episode, rollout, texts, training):
         """Images and their numbers, as arguments of `contrasts()`."""
-        neighbors = {}
-        if self.same is not None:
-            neighbors["same"] = self._numbers(episode, self.same)
+        keys = {"same": self.same, "distractor_same": self.neighbor_same}
+        neighbors = {
+            name: numbers_of(episode, key, type(self).__name__)
+            for name, key in keys.items()
+        }
         if self.neighbors is not None:
             images = self._images(episode, self.neighbors, training)
             check_one_space(images, texts, self.neighbors)
@@ -380,15 +382,7 @@ class BidirectionalContrastive(Reward):
             shape = ops.shape(image)[:2]
             rows = ops.broadcast_to(rows, shape)
             neighbors["distractor_mask"] = ops.reshape(rows, (-1,))
-        if self.neighbor_same is not None:
-            neighbors["distractor_same"] = self._numbers(
-                episode, self.neighbor_same
-            )
         return neighbors
-
-    def _numbers(self, episode, key):
-        numbers = numbers_of(episode, key, type(self).__name__)
-        return ops.reshape(numbers, (-1,))
 
 
 class CLIPScore(Reward):
@@ -405,9 +399,6 @@ class CLIPScore(Reward):
         retriever: As in `tfcap.rewards.BidirectionalContrastive`; runs in
             inference mode, and its images are constants.
         weight: Float. Defaults to `2.5`.
-        image: String, the key in the batch of the images, `(B, P, D)`, or of
-            their embeddings, `(B, D)`. Defaults to the retriever's
-            `image_key` if it has one, else to `"image"`.
         name: String. Defaults to `"clip_score"`.
 
     Example:
@@ -429,11 +420,11 @@ class CLIPScore(Reward):
       Findings 2022, section 3.1
     """
 
-    def __init__(self, retriever, weight=2.5, image=None, name="clip_score"):
+    def __init__(self, retriever, weight=2.5, name="clip_score"):
         check_embedder(retriever, "retriever")
         self.retriever = retriever
         self.weight = weight
-        self.image = image_key(retriever, image)
+        self.image = image_key(retriever)
         self.name = name
         self.differentiable = is_differentiable(retriever)
 
@@ -447,19 +438,8 @@ class CLIPScore(Reward):
 
 
 def check_embedder(embedder, argument: str):
-    """Refuses what does not embed images and texts.
-
-    Args:
-        embedder: Object with `embed_images(image, training)`, from
-            `(B, P, D)` to `(B, D)`, and `embed_texts(words, mask, training)`,
-            from tokens `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`.
-    """
-    for method in ("embed_images", "embed_texts"):
-        if not hasattr(embedder, method):
-            raise TypeError(
-                f"`{argument}` must have the method `{method}()`. "
-                f"Received: {argument}={embedder!r}."
-            )
+    """Refuses what does not embed images and texts."""
+    check_methods(embedder, argument, "embed_images", "embed_texts")
 
 
 def image_of(episode, key: str, reward: str):
@@ -475,22 +455,25 @@ def images_of(
     reward: str,
     training: bool = False,
     learning: bool = False,
+    ready: bool = True,
 ):
     """Embeddings `(B, D)` of images of a batch; constants but for a learner."""
     image, mask = image_of(episode, key, reward)
-    images = embedded_images(embedder, image, training, mask)
+    images = embedded_images(embedder, image, training, mask, ready)
     return images if learning else ops.stop_gradient(images)
 
 
-def numbers_of(episode, key: str, reward: str):
-    """Integers of a batch by which images are known."""
+def numbers_of(episode, key: str | None, reward: str):
+    """Integers of an entry of the batch, flat; of no key, `None`."""
+    if key is None:
+        return None
     found = batch_entry(episode.inputs, key, f"which {reward} reads")
-    return ops.cast(found, "int32")
+    return ops.reshape(ops.cast(found, "int32"), (-1,))
 
 
-def image_key(embedder, image=None):
-    """The key of images: the one given, or the one that the embedder names."""
-    return image or getattr(embedder, "image_key", "image")
+def image_key(embedder):
+    """The key of images in a batch, which the embedder may name."""
+    return getattr(embedder, "image_key", "image")
 
 
 def check_one_space(images, texts, key: str):
@@ -509,7 +492,9 @@ def check_one_space(images, texts, key: str):
         )
 
 
-def embedded_images(embedder, image, training: bool = False, mask=None):
+def embedded_images(
+    embedder, image, training: bool = False, mask=None, ready: bool = True
+):
     """Embeddings `(B, D)` of images.
 
     Args:
@@ -518,8 +503,9 @@ def embedded_images(embedder, image, training: bool = False, mask=None):
             for all, as `embed_images()` would give them.
         mask: Tensor of shape `(B, P)`, nonzero where there is a position, for
             an embedder that takes it; or `None`.
+        ready: Boolean, whether `(B, D)` are embeddings, not images.
     """
-    if len(image.shape) == 2:
+    if ready and len(image.shape) == 2:
         return image
     masked = mask_for(embedder.embed_images, mask)
     return embedder.embed_images(image, training=training, **masked)

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from tfcap._ops.sequences import with_known_sizes
 #: What a reward that abstains from a sample gives it.
 ABSTAINED = -np.inf
 #: Rewards that differ by less are equal but for float error.
-_EQUAL = 1e-5
+EQUAL = 1e-5
 
 
 class Linear:
@@ -246,13 +247,8 @@ class WeightedSum(Reward):
         self.name = name
         for weight, reward in self.weighted:
             _check(weight, reward)
-        if not self.weighted:
-            raise ValueError(
-                "`weighted` must hold at least one pair (weight, reward). "
-                "Received: none."
-            )
         self._rewards = rewards = [reward for _, reward in self.weighted]
-        self.terms = _distinct(reward.name for reward in rewards)
+        self.terms = distinct(reward.name for reward in rewards)
         self.differentiable = all(r.differentiable for r in rewards)
         self.learning = all(getattr(r, "learning", True) for r in rewards)
         self.compares_samples = any(r.compares_samples for r in rewards)
@@ -343,15 +339,16 @@ def _check(weight, reward):
         )
 
 
-def _distinct(names):
-    distinct = []
+def distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Numbers the names that come again."""
+    found = []
     for name in names:
         numbered, count = name, 1
-        while numbered in distinct:
+        while numbered in found:
             count += 1
             numbered = f"{name}_{count}"
-        distinct.append(numbered)
-    return tuple(distinct)
+        found.append(numbered)
+    return tuple(found)
 
 
 class Standardized(Reward):
@@ -404,27 +401,15 @@ class Standardized(Reward):
     def call(self, rollout, episode):
         own = self.reward.scored(rollout, episode)
         rewards = own.credit()
-        if len(rewards.shape) != 2:
-            raise ValueError(
-                "`reward` must give one number a sequence for Standardized. "
-                f"Received: rewards of shape {tuple(rewards.shape)}."
-            )
-        if rewards.shape[1] is not None and rewards.shape[1] < 2:
-            raise ValueError(
-                "Standardized needs at least 2 samples of each row. Received: "
-                f"rewards of shape {tuple(rewards.shape)}. Set `num_samples` "
-                "of the decoder."
-            )
+        check_of_sequences(rewards, "Standardized")
+        check_several(rewards, "Standardized")
         present = rollout.nonempty
         if self.abstains:
             judged = rewards != ABSTAINED
             present = ops.logical_and(present, judged)
             rewards = ops.where(judged, rewards, 0)
-        mean = ops.expand_dims(masked_mean(rewards, present, axis=1), 1)
-        above = rewards - mean
-        squares = masked_mean(ops.square(above), present, axis=1)
-        std = ops.sqrt(ops.expand_dims(squares, 1))
-        scaled = ops.where(std > _EQUAL, above / ops.maximum(std, _EQUAL), 0)
+        mean, std = deviation(rewards, present)
+        scaled = divided(rewards - mean, std)
         scaled = ops.where(present, scaled, 0)
         if self.abstains:
             scaled = ops.where(judged, scaled, ABSTAINED)
@@ -503,9 +488,8 @@ class LengthPenalty(Reward):
         length = ops.sum(ops.cast(rollout.mask, "float32"), axis=-1)
         short = self.max_length - self.buffer
         falling = ops.minimum((short - length) / self.buffer, 0.0)
-        ends = is_end(rollout.tokens, episode.speaker.eos) & (rollout.mask > 0)
-        empty = ops.logical_not(rollout.nonempty)
-        ended = ops.logical_or(ops.any(ends, axis=-1), empty)
+        ends = finished(rollout, episode.speaker.eos) > 0
+        ended = ops.logical_or(ends, ops.logical_not(rollout.nonempty))
         return ops.where(ended, ops.maximum(falling, -1.0), -1.0)
 
 
@@ -524,3 +508,61 @@ def check_vocabulary(network, episode, argument: str):
             f"vocabulary_size={size}. Train both on one "
             "`tfcap.text.Vocabulary`."
         )
+
+
+def check_methods(value: Any, argument: str, *methods: str) -> None:
+    """Refuses an object without some methods."""
+    for method in methods:
+        if not hasattr(value, method):
+            raise TypeError(
+                f"`{argument}` must have the method `{method}()`. Received: "
+                f"{argument}={value!r}."
+            )
+
+
+def check_several(rewards: Any, name: str) -> None:
+    """Refuses tensors of shape `(B, S, ...)` with one sample a row."""
+    if rewards.shape[1] is not None and rewards.shape[1] < 2:
+        raise ValueError(
+            f"{name} needs at least 2 samples of each row. Received: a shape "
+            f"of {tuple(rewards.shape)}. Set `num_samples` of the decoder."
+        )
+
+
+def check_of_sequences(rewards: Any, name: str) -> None:
+    """Refuses rewards of words: shapes other than `(B, S)`."""
+    if len(rewards.shape) != 2:
+        raise ValueError(
+            f"`reward` must give one number a sequence for {name}. Received: "
+            f"rewards of shape {tuple(rewards.shape)}. Leave out the part that "
+            "gives one for each word."
+        )
+
+
+def by_word(values: Any) -> Any:
+    """Values of sequences `(B, S)` as those of words: `(B, S, 1)`."""
+    return values[..., None] if len(values.shape) == 2 else values
+
+
+def with_axes_of(said: Any, values: Any) -> Any:
+    """A tensor `(B, S)` of sequences, with the axes of values of words."""
+    return said if len(values.shape) == 2 else said[..., None]
+
+
+def deviation(rewards: Any, present: Any) -> tuple[Any, Any]:
+    """Mean and standard deviation of each row's samples, of size 1."""
+    mean = ops.expand_dims(masked_mean(rewards, present, axis=1), 1)
+    squares = masked_mean(ops.square(rewards - mean), present, axis=1)
+    return mean, ops.sqrt(ops.expand_dims(squares, 1))
+
+
+def divided(values: Any, std: Any) -> Any:
+    """Values over their deviation; 0 where it is but float error."""
+    return ops.where(std > EQUAL, values / ops.maximum(std, EQUAL), 0)
+
+
+def finished(rollout: Any, eos: int | tuple[int, ...]) -> Any:
+    """Marks sequences that have an end: a float tensor of shape `(B, S)`."""
+    # By the words, since references that are cut may be padded further.
+    ends = is_end(rollout.tokens, eos) & (rollout.mask > 0)
+    return ops.cast(ops.any(ends, axis=-1), "float32")

@@ -7,9 +7,7 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable
-from collections.abc import Mapping
 from collections.abc import Sequence
-from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -159,17 +157,12 @@ class TextReward(Reward):
 
     def _columns(self, episode):
         """Entries of the batch that the function takes, by name."""
-        if self.form == "captions":
-            return {}
-        human = functools.partial(
-            human_captions, episode, self.references, self.name
-        )
-        if self.form == "references":
-            return {"references": ops.cast(human(), "int32")}
-        inputs = episode.inputs if isinstance(episode.inputs, dict) else {}
-        known = {**inputs}
-        if self.references in inputs:
-            known["references"] = ops.cast(human(), "int32")
+        inputs = getattr(episode, "inputs", None)
+        known = {**inputs} if isinstance(inputs, dict) else {}
+        asked = self.columns is None or "references" in self.columns
+        if self.form == "references" or (asked and self.references in known):
+            human = human_captions(episode, self.references, self.name)
+            known["references"] = ops.cast(human, "int32")
         wanted = [*known] if self.columns is None else self.columns
         for name in self.needed:
             batch_entry(known, name, f"which the reward {self.name!r} takes")
@@ -341,8 +334,9 @@ def _form(function):
     by_place = kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD
     ordered = [x for x, p in parameters.items() if p.kind in by_place]
     if ordered and len(needed) <= 2 and {*needed} <= {*ordered}:
-        two = len(needed) == 2 or ordered[1:2] == ["references"]
-        return "references" if two else "captions", [], []
+        if len(needed) == 2 or ordered[1:2] == ["references"]:
+            return "references", ["references"], []
+        return "captions", [], []
     raise TypeError(
         f"`reward` must be a `tfcap.rewards.Reward` or a function, {FORMS}. "
         f"Received: {function!r}."
@@ -392,21 +386,15 @@ def _checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
     """
     try:
         given = list(scores)
-        # NumPy reads digits as numbers, and a dict or a set has no order.
-        if isinstance(scores, Mapping | Set) or any(
-            isinstance(score, str | bytes) for score in given
-        ):
-            raise TypeError
         known = np.array([score is not None for score in given], bool)
-        values = np.asarray([x if x is not None else 0 for x in given], float)
-        received = f"an array of shape {values.shape}"
+        values = np.array([0 if x is None else float(x) for x in given], float)
     except (TypeError, ValueError, OverflowError):
-        values, received = np.zeros(()), f"{scores!r:.200}"
+        values = np.zeros(())
     if values.shape != (len(captions),):
         raise ValueError(
             f"`function` of the reward {name!r} must return a number, or None "
             f"to abstain, for each of {len(captions)} captions. Received: "
-            f"{received}."
+            f"{scores!r:.200}."
         )
     for place in np.flatnonzero(~np.isfinite(values))[:1]:
         warnings.warn(
@@ -444,7 +432,8 @@ class _Remembered:
 
     Args:
         score: Callable, see `score_texts()`.
-        size: Integer, number of answers that are kept, 30 MB for 100,000.
+        size: Integer, number of answers after which all are forgotten, 30 MB
+            for 100,000.
     """
 
     def __init__(self, score, size=100_000):
@@ -458,18 +447,14 @@ class _Remembered:
             hashlib.blake2b(repr(pair).encode(), digest_size=16).digest()
             for pair in zip(captions, references)
         ]
+        if len(self._known) > self.size:
+            self._known.clear()
         new = [i for i, key in enumerate(keys) if key not in self._known]
-        asked = dict.fromkeys(keys)
-        known = {key: self._known.pop(key, None) for key in asked}
         if new:
             pairs = [captions[i] for i in new], [references[i] for i in new]
             found = score_texts(self.score, *pairs)
-            known |= {keys[i]: score for i, score in zip(new, found)}
-        # The last used come last, and the first are forgotten.
-        self._known |= known
-        while len(self._known) > self.size:
-            del self._known[next(iter(self._known))]
-        return [known[key] for key in keys]
+            self._known |= {keys[i]: score for i, score in zip(new, found)}
+        return [self._known[key] for key in keys]
 
 
 class METEOR(TextReward):
@@ -477,7 +462,7 @@ class METEOR(TextReward):
 
     The score of `tfcap.text.meteor`, whose tables are read where the reward
     is made. The words leave the graph; identical captions of one image are
-    scored once, and the last 100,000 remembered.
+    scored once, and some 100,000 remembered.
 
     Captions are read as text and split as an evaluation splits them, so the
     end token never counts. References are those of the batch, in which a word
@@ -563,7 +548,7 @@ class SPICESpaCy(TextReward):
     The score of `tfcap.text.spice_spacy`, whose parser and synonyms are
     loaded where the reward is made. The words leave the graph; a distinct
     caption is parsed once, some 2 ms, and identical captions of one image are
-    scored once, and the last 100,000 remembered.
+    scored once, and some 100,000 remembered.
 
     Captions are read as text and split as an evaluation splits them, so the
     end token never counts. References are those of the batch, in which a word
@@ -626,8 +611,6 @@ class BCMR(WeightedSum):
         vocabulary: `tfcap.text.Vocabulary` of captions and references.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
-        smoothing: See `tfcap.rewards.BLEU`. Defaults to None.
-        jit_compile: Boolean, see `tfcap.rewards.CIDErD`. Defaults to `True`.
         name: String. Defaults to `"bcmr"`.
 
     Raises:
@@ -658,26 +641,17 @@ class BCMR(WeightedSum):
         document_frequencies,
         vocabulary,
         references="references",
-        smoothing=None,
-        jit_compile=True,
         name="bcmr",
     ):
         document_frequencies.check_vocabulary(vocabulary)
         shared = {"references": references, "vocabulary": vocabulary}
         eos = {"count_eos": document_frequencies.count_eos}
-        compiled = {"jit_compile": jit_compile}
-        bleu = BLEU(
-            smoothing=smoothing,
-            order_weights=BCMR_BLEU_WEIGHTS,
-            **eos,
-            **shared,
-            **compiled,
-        )
         parts = {
-            "cider_d": CIDErD(document_frequencies, **shared, **compiled),
+            "cider_d": CIDErD(document_frequencies, **shared),
             "meteor": METEOR(vocabulary, references),
             "rouge_l": ROUGEL(**eos, **shared),
         }
+        bleu = BLEU(order_weights=BCMR_BLEU_WEIGHTS, **eos, **shared)
         weighted = [(BCMR_WEIGHTS[part], parts[part]) for part in parts]
         super().__init__([(1.0, bleu), *weighted], name)
 
@@ -695,7 +669,6 @@ class SPIDEr(WeightedSum):
         vocabulary: `tfcap.text.Vocabulary` of captions and references.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
-        jit_compile: Boolean, see `tfcap.rewards.CIDErD`. Defaults to `True`.
         name: String. Defaults to `"spider"`.
         spice: Reward, optional, that stands for SPICE, such as
             `tfcap.rewards.SPICESpaCy`: the sum is then another score, to be
@@ -729,7 +702,6 @@ class SPIDEr(WeightedSum):
         document_frequencies,
         vocabulary,
         references="references",
-        jit_compile=True,
         name="spider",
         spice=None,
     ):
@@ -738,7 +710,6 @@ class SPIDEr(WeightedSum):
             "cider_d": CIDErD(
                 document_frequencies,
                 references=references,
-                jit_compile=jit_compile,
                 vocabulary=vocabulary,
             ),
             "spice": spice or SPICE(vocabulary, references),
