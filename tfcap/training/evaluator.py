@@ -28,8 +28,6 @@ from tfcap.training.workers import is_chief
 
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
-#: How names of scores begin that are not another listener's.
-_TAKEN = ("human", "image_to_text")
 
 
 class EvaluationCallback(keras.callbacks.Callback):
@@ -151,8 +149,8 @@ class Evaluator(EvaluationCallback):
             is the unknown word.
         vocabulary: `tfcap.text.Vocabulary` or tokenizer. Defaults to that of
             `dataset.captions`, or of the speaker.
-        image_ids: List of M integers or strings; or their key in a batch.
-            Defaults to those of `dataset.captions`, else to row numbers.
+        image_ids: List of M integers or strings. Defaults to those of
+            `dataset.captions`, else to row numbers.
         samples: Dict of name to decoders of several sequences an image, whose
             `diversity()` is in the report after their names.
         training_captions: Iterable of captions, strings or lists of words,
@@ -219,7 +217,7 @@ class Evaluator(EvaluationCallback):
         image: str | Callable = "image",
         texts: Sequence[Sequence[str]] | None = None,
         vocabulary: Any = None,
-        image_ids: Sequence | str | None = None,
+        image_ids: Sequence | None = None,
         samples: dict[str, Any] | None = None,
         training_captions: TrainingCaptions | Iterable | None = None,
         human_captions: int | None = None,
@@ -252,19 +250,50 @@ class Evaluator(EvaluationCallback):
         self.batch_size = batch_size
         self.verbose = verbose
         self._passes = {}
-        _check_listeners(self.listeners, self)
+        for name, other in self.listeners.items():
+            argument = f"other_listeners[{name!r}]" if name else "listener"
+            check_embedder(other, argument)
+            check_vocabulary(other, self, argument)
         _check_words(self.vocabulary, self.speaker, self.pad)
         self._inputs()  # Raises as a call would.
 
     def __call__(self, decoder: Any = None) -> SpeakerReport:
-        report = self._report(decoder)
-        scores = {
-            f"{name}_{key}": value
-            for name, other in self.samples.items()
-            if decoder is None
-            for key, value in self.diversity(other).scores.items()
+        outputs = self._read(decoder, self.listeners)
+        tokens = outputs["tokens"][:, 0]
+        by_name = {
+            name: evaluate_retrieval(*pair)
+            for name, pair in outputs["pairs"].items()
         }
-        return dataclasses.replace(report, scores={**report.scores, **scores})
+        scores, ranks = {}, np.full(len(tokens), np.nan)
+        if "" in by_name:
+            scores, ranks = _named("", by_name[""]), by_name[""].text_ranks
+        human_ranks = np.full(len(tokens), np.nan)
+        if "human" in outputs:
+            human_ranks, human_scores = _human(outputs)
+            scores |= human_scores
+        for name in filter(None, self.listeners):
+            scores |= _named(f"{name}_", by_name[name])
+        ended = np.isin(tokens, self.speaker.eos).any(axis=-1)
+        scores["unfinished_rate"] = float(1 - ended.mean())
+        report = SpeakerReport(
+            scores=scores,
+            image_ids=outputs["image_ids"],
+            captions=self._strings(tokens),
+            references=outputs["texts"],
+            ranks=ranks,
+            human_ranks=human_ranks,
+            each={},
+            absent={},
+        )
+        report = report.with_language(self.training_captions)
+        report = report.rescored(self.metrics)
+        for name, other in self.samples.items() if decoder is None else ():
+            scores = self.diversity(other).scores
+            scores = {f"{name}_{key}": value for key, value in scores.items()}
+            report = dataclasses.replace(
+                report, scores={**report.scores, **scores}
+            )
+        return report
 
     def diversity(self, decoder: Any) -> DiversityReport:
         """Scores several captions of every image, and how they differ.
@@ -298,37 +327,6 @@ class Evaluator(EvaluationCallback):
     def _inputs(self):
         return dataset_inputs(self.dataset, self.batch_size, self.pad)
 
-    def _report(self, decoder):
-        outputs = self._read(decoder, self.listeners)
-        tokens = outputs["tokens"][:, 0]
-        by_name = {
-            name: evaluate_retrieval(*pair)
-            for name, pair in outputs["pairs"].items()
-        }
-        scores, ranks = {}, np.full(len(tokens), np.nan)
-        if "" in by_name:
-            scores, ranks = _named("", by_name[""]), by_name[""].text_ranks
-        human_ranks = np.full(len(tokens), np.nan)
-        if "human" in outputs:
-            human_ranks, human_scores = _human(outputs)
-            scores |= human_scores
-        for name in filter(None, self.listeners):
-            scores |= _named(f"{name}_", by_name[name])
-        ended = np.isin(tokens, self.speaker.eos).any(axis=-1)
-        scores["unfinished_rate"] = float(1 - ended.mean())
-        report = SpeakerReport(
-            scores=scores,
-            image_ids=outputs["image_ids"],
-            captions=self._strings(tokens),
-            references=outputs["texts"],
-            ranks=ranks,
-            human_ranks=human_ranks,
-            each={},
-            absent={},
-        )
-        report = report.with_language(self.training_captions)
-        return report.rescored(self.metrics)
-
     def _read(self, decoder, listeners):
         """Arrays of the whole split, its texts and the images' ids."""
         run = self._pass(decoder, listeners)
@@ -336,11 +334,9 @@ class Evaluator(EvaluationCallback):
         progress = keras.utils.Progbar(
             total, verbose=self.verbose, unit_name="image"
         )
-        parts, ids = [], []
+        parts = []
         for inputs in self._inputs():
             parts.append(run(inputs))
-            if isinstance(self.image_ids, str):
-                ids += np.asarray(inputs[self.image_ids]).tolist()
             progress.add(len(parts[-1]["tokens"]))
         if not parts:
             raise ValueError(
@@ -348,10 +344,8 @@ class Evaluator(EvaluationCallback):
             )
         outputs = joined(parts, self.pad)
         images = len(outputs["tokens"])
-        if not isinstance(self.image_ids, str):
-            ids = range(images) if self.image_ids is None else self.image_ids
-        ids = [x.decode() if isinstance(x, bytes) else x for x in ids]
-        more = {"texts": self._texts(outputs), "image_ids": ids}
+        ids = range(images) if self.image_ids is None else self.image_ids
+        more = {"texts": self._texts(outputs), "image_ids": list(ids)}
         for name, rows in more.items():
             if len(rows) != images:
                 raise ValueError(
@@ -362,15 +356,15 @@ class Evaluator(EvaluationCallback):
         return outputs | more
 
     def _pass(self, decoder, listeners):
-        """The graph of a decoder; of others, that of the last is kept."""
+        """The graph of a decoder, which is traced once."""
         if decoder is None:
             decoder = self.decoder = self.decoder or self._greedy()
         key = id(decoder), bool(listeners)
         if key not in self._passes:
-            own = decoder, self.decoder, *self.samples.values()
-            kept = {id(d) for d in own}
-            passes = self._passes.items()
-            self._passes = {k: one for k, one in passes if k[0] in kept}
+            own = {id(d) for d in (self.decoder, *self.samples.values())}
+            for other in [k for k in self._passes if k[0] not in own]:
+                # Of others than its own, that of the last is kept.
+                del self._passes[other]
             unread = self.human_captions == 0 or "" not in listeners
             needed = self.texts is None or not unread
             self._passes[key] = SpeakAndListen(
@@ -417,28 +411,6 @@ class Evaluator(EvaluationCallback):
         return [decode(row[own].tolist()) for row, own in zip(tokens, words)]
 
 
-def _check_listeners(listeners: dict[str, Any], evaluator: Any):
-    """Refuses what embeds nothing, or the words of another vocabulary.
-
-    Args:
-        listeners: Dict of name to listener, `""` for the `listener`.
-        evaluator: Object with a `speaker`.
-
-    Raises:
-        TypeError: If one embeds nothing.
-        ValueError: If vocabularies differ in size, or a name is taken.
-    """
-    for name, listener in listeners.items():
-        argument = f"other_listeners[{name!r}]" if name else "listener"
-        check_embedder(listener, argument)
-        check_vocabulary(listener, evaluator, argument)
-        if name.startswith(_TAKEN):
-            raise ValueError(
-                "`other_listeners` must have names that are no other "
-                f"scores'. Received: {name!r}. Call it fixed_{name}."
-            )
-
-
 def _check_words(vocabulary: Any, speaker: Any, pad: int):
     """Refuses a vocabulary that is not the speaker's.
 
@@ -456,22 +428,15 @@ def _check_words(vocabulary: Any, speaker: Any, pad: int):
             "speaker has one. Received: vocabulary=None. Pass the "
             "`tfcap.text.Vocabulary` or the tokenizer of the captions."
         )
-    size = getattr(vocabulary, "size", None)
-    wanted = speaker.vocabulary_size
-    if size not in (None, wanted):
-        raise ValueError(
-            "`vocabulary` must be the speaker's. Received: a vocabulary "
-            f"of {size} ids for a speaker of {wanted}. Load the one that "
-            "was saved with the speaker."
-        )
-    known = getattr(vocabulary, "pad", None)
-    if known not in (None, pad):
-        raise ValueError(
-            "`vocabulary` must pad as the speaker does, or captions end where "
-            f"they do not. Received: vocabulary.pad={known} for a speaker of "
-            f"{pad}, 0 where it has no `pad`. Make the speaker with "
-            f"`pad={known}`."
-        )
+    for name, own in (("size", speaker.vocabulary_size), ("pad", pad)):
+        known = getattr(vocabulary, name, None)
+        if known not in (None, own):
+            raise ValueError(
+                f"`vocabulary` must have the speaker's {name}. Received: "
+                f"vocabulary.{name}={known} for a speaker of {own}. Load the "
+                "one that was saved with the speaker, or make the speaker "
+                "with it."
+            )
 
 
 def _either(value, holder, name):

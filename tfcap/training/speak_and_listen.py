@@ -61,21 +61,17 @@ class SpeakAndListen:
         self.image = image
         self.references = references
         self.human_captions = human_captions
-        self._signature = None
         self._graph = None
 
     def __call__(self, inputs: Any) -> dict:
         inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
-        known = self._signature
-        if known is None:
-            wanted = keras.tree.map_structure(_spec, inputs)
-        else:
-            wanted = keras.tree.map_structure(_relaxed, known, inputs)
-        if wanted != known:
-            self._signature = wanted
+        if self._graph is None:
             self._graph = tf.function(
-                self._run, input_signature=[wanted], autograph=False
+                self._run, reduce_retracing=True, autograph=False
             )
+            # The last batch may be smaller.
+            spec = keras.tree.map_structure(_any_rows, inputs)
+            self._graph.get_concrete_function(spec)
         return keras.tree.map_structure(np.asarray, self._graph(inputs))
 
     def _run(self, inputs):
@@ -133,13 +129,12 @@ def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
     """
     what = "the human captions of every image, integers of shape (B, N, T)"
     named = isinstance(inputs, dict) and "references" in inputs
-    human = None
     if callable(references):
         human = references(inputs)
-    elif references is not None or named:
+    elif references or named or not hasattr(speaker, "references"):
         key, pad = references or "references", getattr(speaker, "pad", 0)
         human = batch_entry(inputs, key, what, _REMEDY, pad)
-    elif hasattr(speaker, "references"):
+    else:
         try:
             human = speaker.references(inputs)
         except (KeyError, ValueError) as error:
@@ -147,11 +142,6 @@ def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
                 f"`dataset` must hold {what}. Received: batches in which the "
                 f"speaker finds none ({error}). {_REMEDY}"
             ) from error
-    if human is None:
-        raise ValueError(
-            f"`dataset` must hold {what}. Received: batches without, and a "
-            f"speaker that names none. {_REMEDY}"
-        )
     human = keras.ops.convert_to_tensor(human)
     if "int" not in str(human.dtype) or len(human.shape) not in (2, 3):
         raise TypeError(
@@ -163,16 +153,10 @@ def find_references(inputs: Any, references: Any, speaker: Any) -> Any:
     return human[:, None] if len(human.shape) == 2 else human
 
 
-def _spec(tensor):
+def _any_rows(tensor):
     """Signature of a tensor whose rows may be of any number."""
     shape = [None, *tensor.shape[1:]] if tensor.shape.rank else []
     return tf.TensorSpec(shape, tensor.dtype)
-
-
-def _relaxed(spec, tensor):
-    """A signature that a tensor fits, too."""
-    sizes = zip(spec.shape, tensor.shape)
-    return tf.TensorSpec([a if a == b else None for a, b in sizes], spec.dtype)
 
 
 def _texts(listener, tokens, mask):
