@@ -271,12 +271,6 @@ def test_no_player_of_a_game_steps_where_one_cannot():
     assert (before[0] != game.speaker.get_weights()[0]).any()
 
 
-def test_what_is_ignored_goes_on():
-    model = model_of(prize(), "ignore")
-    assert np.isnan(fit(model, batches([2.0, np.nan]))["prize"])
-    assert np.isnan(model.speaker.get_weights()[0]).any()
-
-
 def test_evaluation_stops_at_nothing():
     model = model_of(prize())
     said = model.evaluate(batches([np.nan]), verbose=0, return_dict=True)
@@ -295,7 +289,7 @@ def test_other_errors_stay_what_they_are():
 
 
 def test_an_unknown_choice_is_refused():
-    match = '`nonfinite` must be "raise", "skip" or "ignore". Received: no'
+    match = '`nonfinite` must be "raise" or "skip". Received: nonfinite'
     with pytest.raises(ValueError, match=match):
         JointTraining(tiny.TableSpeaker(), TeacherForcing(), nonfinite="stop")
 

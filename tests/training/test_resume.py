@@ -426,12 +426,6 @@ def test_what_another_run_is_of_is_refused(name, tmp_path):
         run(tmp_path, make, data)
 
 
-@pytest.mark.parametrize("save_every", [0, -1.0, float("nan")])
-def test_a_time_that_is_none_is_refused(save_every, tmp_path):
-    with pytest.raises(ValueError, match="`save_every` must be positive"):
-        Resume(tmp_path, save_every)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
 def test_another_process_is_kept_out(tmp_path):
     code = (

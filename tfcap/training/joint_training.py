@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import inspect
 import math
 from collections import UserList
 from collections.abc import Callable
@@ -27,7 +26,6 @@ from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers
 from tfcap.training.refusals import refusal_to_save
-from tfcap.training.resume import Resume
 from tfcap.training.resume import run_fit
 
 _FOUND = "tfcap: not finite: "
@@ -129,15 +127,14 @@ class JointTraining(keras.Model):
         learners: Dict of `Learner` by name; or an objective, which the
             speaker alone learns.
         nonfinite: What becomes of a step in which a loss, a reward or a
-            gradient is NaN or infinite. No weight moves in it, but with
-            `"ignore"`, which does not look. Defaults to `"raise"`, a
-            `FloatingPointError` that names the term or the network; `"skip"`
-            goes on with the next batch, leaves the step out of what is logged
-            and counts it in `skipped_updates`, of the epoch. What layers keep
-            of the batches they see, such as means of a batch normalization, is
-            no weight, and is not held back. A gradient that overflows is the
-            affair of a `keras.optimizers.LossScaleOptimizer`, where there is
-            one.
+            gradient is NaN or infinite. No weight moves in it. Defaults to
+            `"raise"`, a `FloatingPointError` that names the term or the
+            network; `"skip"` goes on with the next batch, leaves the step out
+            of what is logged and counts it in `skipped_updates`, of the epoch.
+            What layers keep of the batches they see, such as means of a batch
+            normalization, is no weight, and is not held back. A gradient that
+            overflows is the affair of a `keras.optimizers.LossScaleOptimizer`,
+            where there is one.
         minibatch_size: Integer or `None`, rows of the global batch of which a
             step is taken. Words are drawn, rewarded and compared for the whole
             batch, and nothing of that is kept for a gradient; then the speaker
@@ -207,9 +204,9 @@ class JointTraining(keras.Model):
         if isinstance(learners, Objective):
             learners = {"speaker": Learner(speaker, learners)}
         self.speaker = speaker
-        if nonfinite not in ("raise", "skip", "ignore"):
+        if nonfinite not in ("raise", "skip"):
             raise ValueError(
-                '`nonfinite` must be "raise", "skip" or "ignore". Received: '
+                '`nonfinite` must be "raise" or "skip". Received: '
                 f"nonfinite={nonfinite!r}."
             )
         self.nonfinite = nonfinite
@@ -217,16 +214,20 @@ class JointTraining(keras.Model):
         self.networks = [learner.network for learner in learners.values()]
         for name, learner in learners.items():
             check_learner(name, learner, self.networks)
-        objectives = {id(x.objective): x.objective for x in learners.values()}
-        firsts = {id(self.learners[n].objective): n for n in reversed(learners)}
+        groups = self._groups(learners)
         self._prefixes = {
-            name: f"{firsts[id(x.objective)]}_" if len(objectives) > 1 else ""
-            for name, x in self.learners.items()
+            name: f"{group[0]}_" if len(groups) > 1 else ""
+            for group in groups
+            for name in group
         }
         self.minibatch_size = minibatch_size
         self.updates_per_rollout = updates_per_rollout
         self.clipped_ratio = minibatches.checked_ratio(self, clipped_ratio)
-        layers = [x for each in objectives.values() for x in each.layers()]
+        layers = [
+            layer
+            for learner in learners.values()
+            for layer in learner.objective.layers()
+        ]
         self.channels = list({id(layer): layer for layer in layers}.values())
         for layer in self.channels:
             # Keras traces a model once more to build it as long as any layer
@@ -234,10 +235,9 @@ class JointTraining(keras.Model):
             if not layer.built:
                 layer.build((None, speaker.vocabulary_size))
         names = ["clipped_words"] if self.clipped_ratio else []
-        for key, objective in objectives.items():
-            logged = "loss", *objective.log_names()
-            prefix = self._prefixes[firsts[key]]
-            names += [f"{prefix}{name}" for name in logged]
+        for first, *_ in groups:
+            logged = "loss", *self.learners[first].objective.log_names()
+            names += [f"{self._prefixes[first]}{name}" for name in logged]
         self.trackers = {name: keras.metrics.Mean(name=name) for name in names}
         if nonfinite == "skip":
             self.trackers["skipped_updates"] = keras.metrics.Sum(
@@ -245,13 +245,14 @@ class JointTraining(keras.Model):
             )
         # After as many steps it is the same learners' turn again.
         self.period = math.lcm(*(each.every for each in learners.values()))
-        for turn in range(self.period):
-            if not self.playing(turn):
-                raise ValueError(
-                    "At least one learner must step at every turn. Received: "
-                    f"none at turn {turn} of {self.period}. See `every` and "
-                    "`offset` of the learners."
-                )
+        turns = [self.playing(turn) for turn in range(self.period)]
+        if not all(turns) or {*learners} - {x for turn in turns for x in turn}:
+            given = {k: (x.every, x.offset) for k, x in learners.items()}
+            raise ValueError(
+                "`every` and `offset` of `learners` must give every turn a "
+                "learner, and every learner a turn: positive integers, and "
+                f"integers in [0, every). Received: {given}."
+            )
         self._now = self.playing(0)
         self.turn = self.add_weight(
             shape=(),
@@ -334,13 +335,7 @@ class JointTraining(keras.Model):
             ValueError: If rows or classes are weighted.
         """
         _refuse_weights(sample_weight=sample_weight, class_weight=class_weight)
-        fit = super().fit
-        bound = inspect.signature(fit).bind(x, *args, **kwargs)
-        callbacks = keras.tree.flatten(bound.arguments.get("callbacks") or [])
-        resumes = any(isinstance(each, Resume) for each in callbacks)
-        if resumes or hasattr(x, "from_step"):
-            return run_fit(fit, *bound.args, **bound.kwargs)
-        return fit(*bound.args, **bound.kwargs)
+        return run_fit(super().fit, x, *args, **kwargs)
 
     def save(self, *_, **__):
         """Refuses: rewards and schedules are functions, which are not saved.
@@ -421,15 +416,14 @@ class JointTraining(keras.Model):
         ]
 
     def scheduled_values(self) -> dict:
-        """Values of all schedules at this step, by the names to log."""
+        """Values of schedules at this step, by the names to log.
+
+        Of several channels with a schedule of a name, that of the first.
+        """
         values = {}
         for channel in self.scheduled():
             for name, value in channel.scheduled_values().items():
-                unique, count = name, 1
-                while unique in values:
-                    count += 1
-                    unique = f"{name}_{count}"
-                values[unique] = value
+                values.setdefault(name, value)
         return values
 
     @contextlib.contextmanager
@@ -446,16 +440,20 @@ class JointTraining(keras.Model):
         for part in parts.values():
             part.next_step()
 
-    def _compute(self, names, episode):
-        """Computes the objectives of learners, each once."""
+    def _groups(self, names):
+        """Lists of the learners that share an objective."""
         groups = {}
         for name in names:
             key = id(self.learners[name].objective)
             groups.setdefault(key, []).append(name)
+        return list(groups.values())
+
+    def _compute(self, names, episode):
+        """Computes the objectives of learners, each once."""
         computed = []
-        for names in groups.values():
-            losses, logs = self.learners[names[0]].objective.losses(episode)
-            computed.append(self.computed(names, losses, logs))
+        for group in self._groups(names):
+            losses, logs = self.learners[group[0]].objective.losses(episode)
+            computed.append(self.computed(group, losses, logs))
         return computed
 
     def computed(self, names, losses, logs):
@@ -638,7 +636,7 @@ def apply_if_finite(
     Args:
         causes: Dicts of float scalar tensors, by what to call them. Of what
             is not finite, the first dict with any of it is named.
-        nonfinite: String, `"raise"`, `"skip"` or `"ignore"`.
+        nonfinite: String, `"raise"` or `"skip"`.
 
     Returns:
         Boolean scalar tensor, whether they were taken.
@@ -650,9 +648,6 @@ def apply_if_finite(
             update.optimizer.apply(own, update.variables)
 
     gradients = [update.gradients for update in updates]
-    if nonfinite == "ignore":
-        apply(gradients)
-        return tf.constant(True)
     values = {name: v for cause in causes for name, v in cause.items()}
     ranks = [rank for rank, cause in enumerate(causes) for _ in cause]
     found = tf.stack([tf.cast(v, tf.float32) for v in values.values()])

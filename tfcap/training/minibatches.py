@@ -32,7 +32,6 @@ def checked_ratio(
             `minibatch_size` and `updates_per_rollout` are read.
 
     Raises:
-        TypeError: If `ratio` is none.
         ValueError: If several learn, or a gradient passes elsewhere than
             through the scores of words, which are all that is computed again.
     """
@@ -43,11 +42,6 @@ def checked_ratio(
         checked_integer(size, "minibatch_size")
     elif ratio is None:
         return None
-    if not isinstance(ratio, ClippedRatio | None):
-        raise TypeError(
-            "`clipped_ratio` must be a `tfcap.objectives.ClippedRatio` or "
-            f"None. Received: clipped_ratio={ratio!r}."
-        )
     given = (
         f"Received: minibatch_size={size}, updates_per_rollout={updates}, "
         f"clipped_ratio={ratio!r}"

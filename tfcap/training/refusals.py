@@ -32,20 +32,12 @@ def check_built(network: Any, name: str):
 
 
 def check_learner(name: str, learner: Any, networks: list):
-    """Refuses a learner whose turns or objective cannot be.
+    """Refuses a learner that is not built, or whose objective nobody trains.
 
     Args:
         networks: List of the networks of all learners.
     """
     check_built(learner.network, f"Learner `{name}`")
-    every, offset = learner.every, learner.offset
-    whole = isinstance(every, int) and isinstance(offset, int)
-    if not whole or every < 1 or not 0 <= offset < every:
-        raise ValueError(
-            f"Learner `{name}` must have a positive integer `every` and an "
-            f"`offset` in [0, every). Received: every={every}, "
-            f"offset={offset}."
-        )
     owned = {id(v) for network in networks for v in network.variables}
     for layer in learner.objective.layers():
         if any(id(v) not in owned for v in layer.trainable_variables):

@@ -94,12 +94,13 @@ class Resume(keras.callbacks.Callback):
 
     Args:
         directory: String or path of the run's folder, made if absent.
-        save_every: Float, seconds. Defaults to `600.0`.
+        save_every: Float, seconds, or `float("inf")` to save after epochs
+            alone. Defaults to `600.0`.
 
     Raises:
-        ValueError: If `save_every` is not positive; in `fit()`, if the folder
-            is of another model, metrics or number of steps, or another process
-            trains in it, or it is a callback of a model of Keras' own.
+        ValueError: In `fit()`, if the folder is of another model, metrics or
+            number of steps, or another process trains in it, or it is a
+            callback of a model of Keras' own.
         SystemExit: In `fit()`, after SIGTERM.
         OSError: If a disk is full. The last checkpoint is whole.
         FloatingPointError: If what is to be saved holds NaN.
@@ -121,12 +122,6 @@ class Resume(keras.callbacks.Callback):
 
     def __init__(self, directory, save_every=600.0):
         super().__init__()
-        if not save_every > 0:
-            raise ValueError(
-                "`save_every` must be positive, a number of seconds. Received:"
-                f" save_every={save_every}. Use `float('inf')` to save after "
-                "epochs alone."
-            )
         self.save_every = save_every
         self._checkpoint = RunCheckpoint(directory)
         self._directory = self._checkpoint.directory
