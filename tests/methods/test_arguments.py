@@ -127,10 +127,7 @@ def options_of(method):
     return [
         p.name
         for p in inspect.signature(method).parameters.values()
-        if p.kind is not p.VAR_KEYWORD
-        and p.default is not p.empty
-        # Only a speaker that learns alone has parts.
-        and p.name != "minibatch_size"
+        if p.kind is not p.VAR_KEYWORD and p.default is not p.empty
     ]
 
 

@@ -20,7 +20,6 @@ from tfcap.rewards import ConstantReward
 from tfcap.rewards import DialogScore
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training.minibatches import train_function
 from tfcap.training.refusals import checked_optimizers
 
 REFERENCES = np.array([[[3, 2]], [[2, 0]], [[4, 4]], [[0, 0]]], "int32")
@@ -648,7 +647,7 @@ def test_what_keras_does_on_each_device_is_refused_on_several(name, value):
     strategy = SimpleNamespace(num_replicas_in_sync=2)
     model = SimpleNamespace(
         **{"distribute_strategy": strategy, "learners": ["speaker"]},
-        **{"minibatch_size": None, "clipped_ratio": None, "period": 1},
+        **{"clipped_ratio": None, "period": 1},
     )
     plain = keras.optimizers.SGD(**{name: value})
     scaling = keras.optimizers.LossScaleOptimizer(plain)
@@ -704,13 +703,6 @@ def test_what_trains_is_not_saved_whole(tmp_path):
         model.save(tmp_path / "training.keras")
     model.save_weights(tmp_path / "training.weights.h5")
     assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_minibatches_have_a_row_of_every_replica():
-    strategy = SimpleNamespace(num_replicas_in_sync=4)
-    model = SimpleNamespace(distribute_strategy=strategy, minibatch_size=3)
-    with pytest.raises(ValueError, match="minibatch_size=3 for 4 replicas"):
-        train_function(model)
 
 
 def counted_traces(monkeypatch):

@@ -21,7 +21,7 @@ from tfcap.layers import WordChannel
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives import Objective
-from tfcap.training import minibatches
+from tfcap.training import rollout_updates
 from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers
@@ -135,25 +135,13 @@ class JointTraining(keras.Model):
             normalization, is no weight, and is not held back. A gradient that
             overflows is the affair of a `keras.optimizers.LossScaleOptimizer`,
             where there is one.
-        minibatch_size: Integer or `None`, rows of the global batch of which a
-            step is taken. Words are drawn, rewarded and compared for the whole
-            batch, and nothing of that is kept for a gradient; then the speaker
-            scores them again, part by part, once each, with dropout of its
-            own. A part's gradient is its share in that of the whole batch,
-            times the number of parts. With an optimizer whose
-            `gradient_accumulation_steps` is that number, a batch is one step,
-            equal to that of all rows at once, whatever its losses are means
-            over; leave a smaller last batch out. Otherwise each part is a
-            step, and words of later parts were drawn a few steps ago, which no
-            importance weight corrects but `clipped_ratio`. For a speaker that
-            learns alone, by terms that score words: `ScoreFunction`,
-            `TeacherForcing`, `KLDivergence` and the losses of samples.
-            Defaults to `None`, no parts.
         updates_per_rollout: Integer, how often a step is taken on the words
-            of a batch, and so on each of its parts. Words are drawn, rewarded
-            and compared once; from 2 on, a `clipped_ratio` corrects that the
-            speaker has moved since. A speaker with dropout draws other masks
-            in an update: its ratios are not 1 even at first. Defaults to `1`.
+            of a batch, which are drawn, rewarded and compared once; from 2 on,
+            a `clipped_ratio` corrects that the speaker has moved since. A
+            speaker with dropout draws other masks in an update: its ratios are
+            not 1 even at first. For a speaker that learns alone, by
+            `ScoreFunction`, `TeacherForcing` and `KLDivergence`. Defaults to
+            `1`.
         clipped_ratio: `tfcap.objectives.ClippedRatio` of words that were
             drawn, as of PPO, GRPO, DAPO and GSPO. Defaults to `None`:
             `ClippedRatio()` for several updates, none for one. With one, the
@@ -192,7 +180,6 @@ class JointTraining(keras.Model):
         speaker: Any,
         learners: Mapping[str, Learner] | Objective,
         nonfinite: str = "raise",
-        minibatch_size: int | None = None,
         updates_per_rollout: int = 1,
         clipped_ratio: ClippedRatio | None = None,
         **kwargs: Any,
@@ -220,9 +207,8 @@ class JointTraining(keras.Model):
             for group in groups
             for name in group
         }
-        self.minibatch_size = minibatch_size
         self.updates_per_rollout = updates_per_rollout
-        self.clipped_ratio = minibatches.checked_ratio(self, clipped_ratio)
+        self.clipped_ratio = rollout_updates.checked_ratio(self, clipped_ratio)
         layers = [
             layer
             for learner in learners.values()
@@ -348,8 +334,8 @@ class JointTraining(keras.Model):
     def make_train_function(self, force=False):
         if self.train_function is not None and not force:
             return self.train_function
-        if self.minibatch_size or self.clipped_ratio:
-            train = minibatches.train_function(self)
+        if self.clipped_ratio:
+            train = rollout_updates.train_function(self)
         elif self.period > 1:
             train = self._in_turns()
         else:

@@ -70,11 +70,11 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
             )
     replicas = model.distribute_strategy.num_replicas_in_sync
     steps = options.get("steps_per_execution", 1)
-    whole = model.minibatch_size or model.clipped_ratio or model.period > 1
+    whole = model.clipped_ratio or model.period > 1
     if steps != 1 and (whole or replicas > 1):
         raise ValueError(
-            "`steps_per_execution` must be 1 with turns, `minibatch_size`, "
-            "several updates a rollout, or on several devices. Received: "
+            "`steps_per_execution` must be 1 with turns, several updates a "
+            "rollout, or on several devices. Received: "
             f"steps_per_execution={steps}."
         )
     optimizers = _by_name(optimizer, list(model.learners))
