@@ -317,15 +317,6 @@ def test_the_unknown_word_is_not_said_unless_asked_for():
     assert said == ["a <unk>"] * 2
 
 
-def test_graphs_of_decoders_of_others_are_not_kept():
-    evaluate = Evaluator(Scribe(), Batches(SAID, HUMAN))
-    evaluate()
-    own, *_ = evaluate._passes.values()
-    for _ in range(3):
-        evaluate(decoder=Greedy(max_length=LENGTH))
-    assert len(evaluate._passes) == 2 and own in evaluate._passes.values()
-
-
 def test_texts_may_be_given_apart(batches):
     texts = [["a red dog"]] * 5
     report = evaluated(Scribe(), BagListener(), batches, texts=texts)

@@ -1,6 +1,7 @@
 """Naturalness and informativeness of a speaker's captions of a split."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -8,8 +9,12 @@ from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tfcap._ops import reference_mask
+from tfcap._ops import without_start
+from tfcap._ops.sequences import batch_entry
+from tfcap._ops.sequences import mask_for
 from tfcap.decoding import Greedy
 from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
@@ -17,15 +22,18 @@ from tfcap.rewards.retrieval import check_embedder
 from tfcap.rewards.reward import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
+from tfcap.training.dataset_inputs import concatenated
 from tfcap.training.dataset_inputs import dataset_inputs
-from tfcap.training.speak_and_listen import SpeakAndListen
-from tfcap.training.speak_and_listen import find_references
-from tfcap.training.speak_and_listen import joined
 from tfcap.training.speaker_report import RETRIEVAL
 from tfcap.training.speaker_report import DiversityReport
 from tfcap.training.speaker_report import SpeakerReport
 from tfcap.training.workers import is_chief
 
+_REMEDY = (
+    "Name their key in `references`, or pass a function of the inputs; or "
+    "pass `texts` and `decoder`, with `human_captions=0` if there is a "
+    "listener."
+)
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
 
@@ -168,9 +176,6 @@ class Evaluator(EvaluationCallback):
         **callback: `every`, `prefix`, `writer` and `images` of
             `EvaluationCallback`.
 
-    Call arguments:
-        decoder: `tfcap.decoding.Decoder` in the place of the evaluator's.
-
     Returns:
         Called, a `SpeakerReport`.
 
@@ -249,7 +254,7 @@ class Evaluator(EvaluationCallback):
         self.human_captions = human_captions
         self.batch_size = batch_size
         self.verbose = verbose
-        self._passes = {}
+        self._graphs = {}
         for name, other in self.listeners.items():
             argument = f"other_listeners[{name!r}]" if name else "listener"
             check_embedder(other, argument)
@@ -257,8 +262,9 @@ class Evaluator(EvaluationCallback):
         _check_words(self.vocabulary, self.speaker, self.pad)
         self._inputs()  # Raises as a call would.
 
-    def __call__(self, decoder: Any = None) -> SpeakerReport:
-        outputs = self._read(decoder, self.listeners)
+    def __call__(self) -> SpeakerReport:
+        self.decoder = self.decoder or self._greedy()
+        outputs = self._read(self.decoder, self.listeners)
         tokens = outputs["tokens"][:, 0]
         by_name = {
             name: evaluate_retrieval(*pair)
@@ -287,7 +293,7 @@ class Evaluator(EvaluationCallback):
         )
         report = report.with_language(self.training_captions)
         report = report.rescored(self.metrics)
-        for name, other in self.samples.items() if decoder is None else ():
+        for name, other in self.samples.items():
             scores = self.diversity(other).scores
             scores = {f"{name}_{key}": value for key, value in scores.items()}
             report = dataclasses.replace(
@@ -329,20 +335,25 @@ class Evaluator(EvaluationCallback):
 
     def _read(self, decoder, listeners):
         """Arrays of the whole split, its texts and the images' ids."""
-        run = self._pass(decoder, listeners)
+        graph = self._graph(decoder, listeners)
         total = None if self.texts is None else len(self.texts)
         progress = keras.utils.Progbar(
             total, verbose=self.verbose, unit_name="image"
         )
         parts = []
         for inputs in self._inputs():
-            parts.append(run(inputs))
+            inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
+            if not parts:
+                # Of any number of rows: the last batch may be smaller.
+                spec = keras.tree.map_structure(_any_rows, inputs)
+                graph.get_concrete_function(spec)
+            parts.append(keras.tree.map_structure(np.asarray, graph(inputs)))
             progress.add(len(parts[-1]["tokens"]))
         if not parts:
             raise ValueError(
                 "`dataset` must hold at least one image. Received: none."
             )
-        outputs = joined(parts, self.pad)
+        outputs = _joined(parts, self.pad)
         images = len(outputs["tokens"])
         ids = range(images) if self.image_ids is None else self.image_ids
         more = {"texts": self._texts(outputs), "image_ids": list(ids)}
@@ -355,27 +366,91 @@ class Evaluator(EvaluationCallback):
                 )
         return outputs | more
 
-    def _pass(self, decoder, listeners):
-        """The graph of a decoder, which is traced once."""
-        if decoder is None:
-            decoder = self.decoder = self.decoder or self._greedy()
+    def _graph(self, decoder, listeners):
+        """What a decoder says and listeners make of it, traced once."""
         key = id(decoder), bool(listeners)
-        if key not in self._passes:
-            own = {id(d) for d in (self.decoder, *self.samples.values())}
-            for other in [k for k in self._passes if k[0] not in own]:
-                # Of others than its own, that of the last is kept.
-                del self._passes[other]
-            unread = self.human_captions == 0 or "" not in listeners
-            needed = self.texts is None or not unread
-            self._passes[key] = SpeakAndListen(
-                *(self.speaker, decoder, listeners, self.image),
-                self._references if needed else None,
-                self.human_captions,
+        if key not in self._graphs:
+            self._graphs[key] = tf.function(
+                functools.partial(self._run, decoder, listeners),
+                reduce_retracing=True,
+                autograph=False,
             )
-        return self._passes[key]
+        return self._graphs[key]
+
+    def _run(self, decoder, listeners, inputs):
+        """Captions a batch, and embeds its images and captions.
+
+        Returns:
+            Dict: `tokens` `(B, S, T)`; `pairs`, by listener `(B, D)` of images
+            and `(B, D)` of each image's first caption; where they are needed,
+            `references` `(B, N, T)`, and of the listener named `""` `human`
+            `(B, N, D)` and `present` `(B, N)`, which of them are there.
+        """
+        state = self.speaker.begin(inputs, training=False)
+        rollout = decoder.decode(self.speaker, state, training=False)
+        # Searches put the best first.
+        tokens, mask = rollout.tokens[:, :1], rollout.mask[:, :1]
+        pairs = {
+            name: (
+                self._images(listener, inputs),
+                _embedded(listener, tokens, mask)[:, 0],
+            )
+            for name, listener in listeners.items()
+        }
+        outputs = {"tokens": rollout.tokens, "pairs": pairs}
+        heard = "" in listeners and self.human_captions != 0
+        if heard or self.texts is None:
+            outputs["references"] = references = self._references(inputs)
+        if heard:
+            human = references[:, : self.human_captions]
+            mask = reference_mask(human, self.speaker.eos, self.pad)
+            outputs["human"] = _embedded(listeners[""], human, mask)
+            outputs["present"] = tf.reduce_any(mask > 0, axis=-1)
+        return outputs
+
+    def _images(self, listener, inputs):
+        key, mask = getattr(listener, "image_key", self.image), None
+        if callable(key):
+            image = key(inputs)
+        else:
+            image = batch_entry(
+                inputs,
+                key,
+                f"the images that {type(listener).__name__} embeds",
+                "Name their key in `image`, or pass a function of the inputs.",
+            )
+            mask = inputs.get(f"{key}_mask")
+        masked = mask_for(listener.embed_images, mask)
+        embeddings = listener.embed_images(image, training=False, **masked)
+        return tf.cast(embeddings, "float32")
 
     def _references(self, inputs):
-        return find_references(inputs, self.references, self.speaker)
+        """The human captions of a batch, `(B, N, T)`, padded."""
+        references, speaker = self.references, self.speaker
+        what = "the human captions of every image, integers of shape (B, N, T)"
+        named = isinstance(inputs, dict) and "references" in inputs
+        if callable(references):
+            human = references(inputs)
+        elif references or named or not hasattr(speaker, "references"):
+            key = references or "references"
+            human = batch_entry(inputs, key, what, _REMEDY, self.pad)
+        else:
+            try:
+                human = speaker.references(inputs)
+            except (KeyError, ValueError) as error:
+                raise ValueError(
+                    f"`dataset` must hold {what}. Received: batches in which "
+                    f"the speaker finds none ({error}). {_REMEDY}"
+                ) from error
+        human = keras.ops.convert_to_tensor(human)
+        if "int" not in str(human.dtype) or len(human.shape) not in (2, 3):
+            raise TypeError(
+                f"`references` must be {what}. Received: shape "
+                f"{tuple(human.shape)} and type {human.dtype}. Pass strings in "
+                "`texts`."
+            )
+        human = without_start(human, speaker)
+        return human[:, None] if len(human.shape) == 2 else human
 
     def _greedy(self):
         """Greedy decoding of the length of the longest reference."""
@@ -465,3 +540,26 @@ def _named(prefix, report, both=True):
         other = rows["image_to_text"]
         named |= {f"{prefix}image_to_text_{k}": other[k] for k in RETRIEVAL}
     return {name: float(value) for name, value in named.items()}
+
+
+def _any_rows(tensor):
+    """Signature of a tensor whose rows may be of any number."""
+    shape = [None, *tensor.shape[1:]] if tensor.shape.rank else []
+    return tf.TensorSpec(shape, tensor.dtype)
+
+
+def _embedded(listener, tokens, mask):
+    embeddings = listener.embed_texts(tokens, mask, training=False)
+    return tf.cast(embeddings, "float32")
+
+
+def _joined(parts, pad):
+    """Concatenates outputs of batches, padded where they differ in shape."""
+    outputs = {}
+    for name in parts[0]:
+        fill = pad if name in ("tokens", "references") else 0
+        outputs[name] = keras.tree.map_structure(
+            lambda *arrays, fill=fill: concatenated(arrays, fill),
+            *(part[name] for part in parts),
+        )
+    return outputs
