@@ -289,7 +289,7 @@ def test_other_errors_stay_what_they_are():
 
 
 def test_an_unknown_choice_is_refused():
-    match = '`nonfinite` must be "raise" or "skip". Received: nonfinite'
+    match = r"`nonfinite` must be one of \('raise', 'skip'\). Received: nonf"
     with pytest.raises(ValueError, match=match):
         JointTraining(tiny.TableSpeaker(), TeacherForcing(), nonfinite="stop")
 

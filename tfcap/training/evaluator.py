@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
+from tfcap._ops.arguments import checked_integer
 from tfcap._ops.sequences import batch_entry
 from tfcap._ops.sequences import mask_for
 from tfcap.decoding import Greedy
@@ -83,12 +84,8 @@ class EvaluationCallback(keras.callbacks.Callback):
         images: Callable[[int], Any] | None = None,
     ):
         super().__init__()
-        if every < 1:
-            raise ValueError(
-                f"`every` must be at least 1. Received: every={every}."
-            )
         self.evaluate = evaluate
-        self.every = every
+        self.every = checked_integer(every, "every")
         self.prefix = prefix
         self.writer = writer
         self.images = images
@@ -367,7 +364,7 @@ class Evaluator(EvaluationCallback):
         return outputs | more
 
     def _graph(self, decoder, listeners):
-        """What a decoder says and listeners make of it, traced once."""
+        """Graph of a decoder and of what listeners make of its words."""
         key = id(decoder), bool(listeners)
         if key not in self._graphs:
             self._graphs[key] = tf.function(

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import check_choice
 from tfcap._ops.replicas import schedules_held
 from tfcap._ops.sequences import dense
 from tfcap.layers import WordChannel
@@ -191,11 +192,7 @@ class JointTraining(keras.Model):
         if isinstance(learners, Objective):
             learners = {"speaker": Learner(speaker, learners)}
         self.speaker = speaker
-        if nonfinite not in ("raise", "skip"):
-            raise ValueError(
-                '`nonfinite` must be "raise" or "skip". Received: '
-                f"nonfinite={nonfinite!r}."
-            )
+        check_choice(nonfinite, "nonfinite", ("raise", "skip"))
         self.nonfinite = nonfinite
         self.learners = dict(learners)
         self.networks = [learner.network for learner in learners.values()]
