@@ -26,8 +26,6 @@ _FORMAT = "tfcap-speaker-report"
 _WRITE = "Write one with `SpeakerReport.save()`."
 #: What is raised where a file holds something else than it should.
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-#: What a row of the file holds apart from scores.
-_ROW = ("image_id", "rank", "caption", "human_rank", "human")
 #: Scores of human captions that need no listener.
 _OF_PEOPLE = (
     *("lm_log_prob", "novel_bigrams", "novel_trigrams", "mean_length"),
@@ -258,16 +256,16 @@ class SpeakerReport:
 
     def _rows(self):
         """One dict an image, of what JSON can hold."""
-        columns = (
-            self.image_ids,
-            self.ranks,
-            self.captions,
-            self.human_ranks,
-            self.references,
-        )
-        for i, values in enumerate(zip(*columns, strict=True)):
-            row = dict(zip(_ROW, map(_plain, values)))
-            yield row | {k: finite(v[i]) for k, v in self.each.items()}
+        columns = {
+            "image_id": self.image_ids,
+            "rank": self.ranks,
+            "caption": self.captions,
+            "human_rank": self.human_ranks,
+            "human": self.references,
+            **self.each,
+        }
+        for values in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, map(_plain, values)))
 
     @classmethod
     def load(cls, path):
