@@ -62,7 +62,6 @@ OTHERS = {
     "negatives": "sum",
     "neighbors": "neighbors",
     "no_repeat_ngram": 2,
-    "nonfinite": "skip",
     "normalize": "length",
     "num_continuations": 2,
     "num_samples": 3,

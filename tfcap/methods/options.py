@@ -34,11 +34,9 @@ class TrainingOptions:
     Args:
         global_clipnorm: Float or `None`, norm to clip the gradient of each
             network to.
-        nonfinite: As that of `tfcap.training.JointTraining`.
     """
 
     global_clipnorm: float | None = None
-    nonfinite: str = "raise"
 
     @classmethod
     def read(
@@ -86,7 +84,6 @@ class TrainingOptions:
         return JointTraining(
             self.speaker,
             learners,
-            self.nonfinite,
             **more,
         )
 

@@ -15,7 +15,6 @@ import tensorflow as tf
 
 from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
-from tfcap._ops.arguments import check_choice
 from tfcap._ops.replicas import schedules_held
 from tfcap._ops.sequences import dense
 from tfcap.layers import WordChannel
@@ -115,6 +114,13 @@ class JointTraining(keras.Model):
     Callbacks find one `optimizer`; of several learners it is a
     `keras.optimizers.MultiOptimizer`, whose `optimizers` have the rates.
 
+    A step in which a loss, a reward or a gradient is NaN or infinite is a
+    `FloatingPointError` that names the term or the network, and no weight
+    moves in it. What layers keep of the batches they see, such as means of a
+    batch normalization, is no weight, and is not held back. A gradient that
+    overflows is the affair of a `keras.optimizers.LossScaleOptimizer`, where
+    there is one.
+
     A network with `trainable = False` is used and left as it is. Penalties
     that layers put on their weights are part of the loss; what a layer adds
     to the loss in its call is not, since an objective calls networks by their
@@ -127,15 +133,6 @@ class JointTraining(keras.Model):
             built.
         learners: Dict of `Learner` by name; or an objective, which the
             speaker alone learns.
-        nonfinite: What becomes of a step in which a loss, a reward or a
-            gradient is NaN or infinite. No weight moves in it. Defaults to
-            `"raise"`, a `FloatingPointError` that names the term or the
-            network; `"skip"` goes on with the next batch, leaves the step out
-            of what is logged and counts it in `skipped_updates`, of the epoch.
-            What layers keep of the batches they see, such as means of a batch
-            normalization, is no weight, and is not held back. A gradient that
-            overflows is the affair of a `keras.optimizers.LossScaleOptimizer`,
-            where there is one.
         updates_per_rollout: Integer, how often a step is taken on the words
             of a batch, which are drawn, rewarded and compared once; from 2 on,
             a `clipped_ratio` corrects that the speaker has moved since. A
@@ -180,7 +177,6 @@ class JointTraining(keras.Model):
         self,
         speaker: Any,
         learners: Mapping[str, Learner] | Objective,
-        nonfinite: str = "raise",
         updates_per_rollout: int = 1,
         clipped_ratio: ClippedRatio | None = None,
         **kwargs: Any,
@@ -192,8 +188,6 @@ class JointTraining(keras.Model):
         if isinstance(learners, Objective):
             learners = {"speaker": Learner(speaker, learners)}
         self.speaker = speaker
-        check_choice(nonfinite, "nonfinite", ("raise", "skip"))
-        self.nonfinite = nonfinite
         self.learners = dict(learners)
         self.networks = [learner.network for learner in learners.values()]
         for name, learner in learners.items():
@@ -222,10 +216,6 @@ class JointTraining(keras.Model):
             logged = "loss", *self.learners[first].objective.log_names()
             names += [f"{self._prefixes[first]}{name}" for name in logged]
         self.trackers = {name: keras.metrics.Mean(name=name) for name in names}
-        if nonfinite == "skip":
-            self.trackers["skipped_updates"] = keras.metrics.Sum(
-                name="skipped_updates"
-            )
         # After as many steps it is the same learners' turn again.
         self.period = math.lcm(*(each.every for each in learners.values()))
         turns = [self.playing(turn) for turn in range(self.period)]
@@ -473,14 +463,8 @@ class JointTraining(keras.Model):
                         self.optimizer_of(name), *step, learner.global_clipnorm
                     )
         causes = self._causes(computed, updates)
-        finite = apply_if_finite(updates.values(), causes, self.nonfinite)
-        if self.nonfinite != "skip":
-            return self.log(computed)
-        counts = tf.cast(finite, tf.float32)
-        # A sum over replicas, all of which skip.
-        skipped = (1.0 - counts) / num_replicas()
-        self.trackers["skipped_updates"].update_state(skipped)
-        return self.log(computed, counts)
+        apply_if_finite(updates.values(), causes)
+        return self.log(computed)
 
     def _causes(self, computed, updates):
         """Values that must be finite, by what to call them; causes first."""
@@ -503,8 +487,8 @@ class JointTraining(keras.Model):
 
         Args:
             computed: List of `Computed`.
-            weight: Scalar tensor, of this batch in the means, which leave it
-                out at 0. Defaults to `None`: batches count alike.
+            weight: Scalar tensor, of this batch in the means. Defaults to
+                `None`: batches count alike.
         """
         values = {}
         for each in computed:
@@ -514,18 +498,11 @@ class JointTraining(keras.Model):
         for name, value in values.items():
             if name not in self.trackers:
                 continue
-            if weight is not None:
-                value = tf.where(weight > 0, tf.cast(value, tf.float32), 0.0)
             # The count of a mean does not read the value: see that a data set
             # of unknown length ends before it.
             with tf.control_dependencies([tf.convert_to_tensor(value)]):
                 self.trackers[name].update_state(value, weight)
-        results = {name: m.result() for name, m in self.trackers.items()}
-        if "skipped_updates" in results:
-            # Beside what is annealed, Keras logs the mean over replicas, each
-            # of which has its share.
-            results["skipped_updates"] *= num_replicas()
-        return results
+        return {name: m.result() for name, m in self.trackers.items()}
 
     @property
     def metrics(self):
@@ -609,56 +586,25 @@ def weight_penalty(variables: list) -> Any:
     return sum(penalties) / num_replicas() if penalties else 0.0
 
 
-def apply_if_finite(
-    updates: Iterable[Update], causes: Iterable[dict], nonfinite: str
-) -> Any:
-    """Takes the steps of all optimizers, or of none.
+def apply_if_finite(updates: Iterable[Update], causes: Iterable[dict]):
+    """Takes the steps of all optimizers, or raises before any of them.
 
     Every replica decides the same, from the sum of what they found.
 
     Args:
         causes: Dicts of float scalar tensors, by what to call them. Of what
             is not finite, the first dict with any of it is named.
-        nonfinite: String, `"raise"` or `"skip"`.
-
-    Returns:
-        Boolean scalar tensor, whether they were taken.
     """
-    updates = list(updates)
-
-    def apply(gradients):
-        for update, own in zip(updates, gradients):
-            update.optimizer.apply(own, update.variables)
-
-    gradients = [update.gradients for update in updates]
     values = {name: v for cause in causes for name, v in cause.items()}
     ranks = [rank for rank, cause in enumerate(causes) for _ in cause]
     found = tf.stack([tf.cast(v, tf.float32) for v in values.values()])
     found = sum_over_replicas(found) / num_replicas()
+    text = _FOUND + _names(found, list(values), ranks) + _END
     finite = tf.reduce_all(tf.math.is_finite(found))
-
-    def refuse(finite, found):
-        if nonfinite == "raise":
-            text = _FOUND + _names(found, list(values), ranks) + _END
-            tf.debugging.Assert(finite, [text])
-
-    def decide(strategy, finite, found, gradients):
-        finite, found = (
-            strategy.experimental_local_results(x)[0] for x in (finite, found)
-        )
-        run = strategy.extended.call_for_each_replica
-        tf.cond(
-            finite,
-            lambda: (run(apply, (gradients,)), tf.constant(True))[1],
-            lambda: (refuse(finite, found), tf.constant(False))[1],
-        )
-
-    # A condition inside a replica could not hold an optimizer's step, which
-    # is taken by all replicas together.
-    tf.distribute.get_replica_context().merge_call(
-        decide, args=(finite, found, gradients)
-    )
-    return finite
+    with tf.control_dependencies([tf.debugging.Assert(finite, [text])]):
+        for update in updates:
+            gradients = [tf.identity(each) for each in update.gradients]
+            update.optimizer.apply(gradients, update.variables)
 
 
 def _names(values, names, ranks):
@@ -686,9 +632,9 @@ def explained(train_function: Callable, optimizer: Any) -> Callable:
         raise FloatingPointError(
             "Losses, rewards and gradients must be finite. Received: "
             f"{message}, after {done} updates. The weights are those of the "
-            "last update. See what is named, lower the learning rate, clip the "
-            'gradient with `global_clipnorm`, or give `nonfinite="skip"`, '
-            "which leaves such steps out and counts them."
+            "last update. See what is named, lower the learning rate, or clip "
+            "the gradient with `global_clipnorm`. A reward function that fails "
+            "may return `None` for a caption, to abstain."
         )
 
     return run
