@@ -66,7 +66,7 @@ class TextReward(Reward):
     `None` in the place of a score abstains from a caption, as to TRL: the
     reward is then minus infinity, which estimators leave out, see
     `tfcap.rewards.Reward`. In a sum, the other rewards count. A score that is
-    not finite is an error of the step, for `nonfinite` of the training model.
+    not finite ends the run.
 
     It is never called while it still runs, not even by two replicas. It may be
     `async`: it runs in an event loop of all rewards, and several in a sum wait
