@@ -186,10 +186,7 @@ def read_records(
         )
         image_id = field(path, where, row, key, ID)
         name = _NUMBER.sub("", name)
-        if not roles["id"]:
-            image_id = name
-        elif str(as_number(image_id)) == image_id:
-            image_id = as_number(image_id)
+        image_id = as_number(image_id) if roles["id"] else name
         if name == _PHANTOM:
             continue
         entries.add(where, image_id, name, split, again=True)
