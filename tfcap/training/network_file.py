@@ -7,7 +7,6 @@ import zipfile
 import keras
 
 from tfcap._io import whole_path
-from tfcap.data.hdf5_file import check_weights
 from tfcap.training.workers import is_chief
 
 
@@ -88,7 +87,6 @@ def _loaded(path, compile):
     # Keras knows the classes that are imported.
     import tfcap.models  # noqa: F401
 
-    check_weights(path)
     with zipfile.ZipFile(path) as archive:
         if damaged := archive.testzip():
             raise ValueError(f"{damaged} in it is damaged.")
