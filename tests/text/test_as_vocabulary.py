@@ -11,7 +11,7 @@ from tfcap.data import EncodedCaptions
 from tfcap.data import GrammarBatches
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
-from tfcap.text.word_pieces import word_pieces
+from tfcap.text.tokenizers import word_pieces
 
 SENTENCES = ["two red dogs", "a bus isn't red", "dogs"]
 SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]

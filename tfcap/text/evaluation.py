@@ -23,15 +23,15 @@ from tfcap.text.scores.caption_statistics import vocabulary_size
 from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import cider
 from tfcap.text.scores.cider import cider_d
-from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.cider import cider_r
 from tfcap.text.scores.java import meteor_java
 from tfcap.text.scores.java import spice
 from tfcap.text.scores.meteor import meteor
-from tfcap.text.scores.mixtures import bcmr
-from tfcap.text.scores.mixtures import spider
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.scores import bcmr
 from tfcap.text.scores.scores import check_lengths
+from tfcap.text.scores.scores import spider
 from tfcap.text.scores.spice_spacy import spice_spacy
 
 #: What a name computes first, in this order.

@@ -19,7 +19,7 @@ from tfcap.text import bleu
 from tfcap.text import cider_d
 from tfcap.text import rouge_l
 from tfcap.text.caption_tokenization import caption_tokenize_batch
-from tfcap.text.coco_frequencies import coco_document_frequencies
+from tfcap.text.document_frequencies import coco_document_frequencies
 from tfcap.text.rewards import CaptionReward
 from tfcap.text.rewards import bleu_reward
 from tfcap.text.rewards import chair_reward
@@ -27,8 +27,9 @@ from tfcap.text.rewards import cider_d_reward
 from tfcap.text.rewards import cider_r_reward
 from tfcap.text.rewards import meteor_reward
 from tfcap.text.rewards import rouge_l_reward
-from tfcap.text.scores.cider_r import cider_r
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
+from tfcap.text.rewards.caption_reward import score_texts
+from tfcap.text.scores.chair import ObjectSynonyms
+from tfcap.text.scores.cider import cider_r
 from tfcap.text.scores.scores import Scores
 
 DOCS = pathlib.Path(__file__).parents[3] / "docs"
@@ -295,3 +296,42 @@ def test_the_lines_for_other_trainers_run(monkeypatch, capsys):
     ]
     assert scores == pytest.approx(wanted)
     assert len(blocks) == 5
+
+
+def asked(captions, references):
+    """What is asked of a score, and what becomes of its answer."""
+    calls = []
+
+    def score(candidates, references):
+        calls.append((candidates, references))
+        return Scores(0.0, np.arange(len(candidates)) + 1.0)
+
+    found = score_texts(score, captions, references)
+    return calls, found.tolist()
+
+
+def test_captions_are_split_as_an_evaluation_splits_them():
+    calls, found = asked(
+        ["A dog's bed.", "two dogs"], [["The dog, asleep!"], ["Dogs", "two"]]
+    )
+    (call,) = calls
+    assert call == (
+        [["a", "dog", "'s", "bed"], ["two", "dogs"]],
+        [[["the", "dog", "asleep"]], [["dogs"], ["two"]]],
+    )
+    assert found == [1.0, 2.0]
+
+
+def test_nothing_is_worth_nothing():
+    calls, found = asked(["", "a dog", "a cat", "."], [["a"], [], ["a"], ["a"]])
+    assert calls == [([["a", "cat"]], [[["a"]]])]
+    assert found == [0.0, 0.0, 1.0, 0.0]
+    assert asked(["", ""], [["a"], []]) == ([], [0.0, 0.0])
+
+
+def test_errors_of_the_score_are_those_of_the_function():
+    def score(candidates, references):
+        raise OSError("no such parser")
+
+    with pytest.raises(OSError, match="no such parser"):
+        score_texts(score, ["a"], [["a"]])

@@ -5,8 +5,8 @@ import pytest
 
 from tfcap.text import caption_tokenize
 from tfcap.text import evaluate_captions
+from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
 
 #: As a list in the published format has them.
 LINES = """person, woman, man, adult, baby , passenger

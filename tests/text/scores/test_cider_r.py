@@ -7,7 +7,7 @@ from hypothesis import given
 
 import tfcap
 from tests.text.scores import naive
-from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.cider import cider_r
 
 
 def penalty(candidate, reference):

@@ -21,10 +21,10 @@ from tfcap.text.scores.meteor import GAMMA
 from tfcap.text.scores.meteor_alignment import align
 from tfcap.text.scores.meteor_alignment import count_chunks
 from tfcap.text.scores.meteor_alignment import find_matches
-from tfcap.text.scores.meteor_normalization import ALWAYS
-from tfcap.text.scores.meteor_normalization import BEFORE_NUMBERS
-from tfcap.text.scores.meteor_normalization import normalize
+from tfcap.text.scores.meteor_resources import ALWAYS
+from tfcap.text.scores.meteor_resources import BEFORE_NUMBERS
 from tfcap.text.scores.meteor_resources import meteor_resources
+from tfcap.text.scores.meteor_resources import normalize
 
 #: Captions, references and what METEOR 1.5's own program gives.
 GOLDEN = [

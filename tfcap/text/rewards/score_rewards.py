@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from tfcap.text.coco_frequencies import coco_document_frequencies
 from tfcap.text.document_frequencies import DocumentFrequencies
+from tfcap.text.document_frequencies import coco_document_frequencies
 from tfcap.text.ngrams import check_order
 from tfcap.text.rewards.caption_reward import CaptionReward
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import check_smoothing
+from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import ORDERS
 from tfcap.text.scores.cider import check_sigma
 from tfcap.text.scores.cider import cider_d
-from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.cider import cider_r
 from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.meteor_resources import meteor_resources
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.spice_spacy import load_parser

@@ -1,8 +1,11 @@
 """Rules that read a scene graph from the dependencies of a sentence."""
 
-from tfcap.text.scores.scene_graph import COLORS
-from tfcap.text.scores.scene_graph import SceneGraph
-
+COLORS = frozenset(
+    "beige black blond blonde blue bronze brown copper cream crimson dark gold "
+    "golden gray green grey indigo ivory khaki lavender lilac magenta maroon "
+    "navy olive orange peach pink purple red scarlet silver tan teal turquoise "
+    "violet white yellow".split()
+)
 _NOUNS = {"NN", "NNS", "NNP", "NNPS"}
 #: Nouns without a singular.
 _PLURALS = {
@@ -24,12 +27,15 @@ _POSSESSIVES = {"his", "her", "hers", "its", "their"}
 _RELATIVE = {"WDT", "WP", "IN"}
 
 
-def read_graph(sentence: list) -> SceneGraph:
+def read_graph(sentence: list) -> tuple[tuple, tuple, tuple]:
     """Reads a scene graph from the tokens of a parsed sentence.
 
     Args:
         sentence: List, or another sequence, of spaCy's tokens, whose
             dependencies have ClearNLP's labels.
+
+    Returns:
+        Objects, attributes and relations, as of a `SceneGraph`.
     """
     return _Reader(sentence).graph()
 
@@ -56,9 +62,7 @@ class _Reader:
             elif token.tag_.startswith("VB") and token.dep_ not in _MODIFIERS:
                 self.read_verb(token)
         objects = tuple(dict.fromkeys(self.names.values()))
-        return SceneGraph(
-            objects, tuple(self.attributes), tuple(self.relations)
-        )
+        return objects, tuple(self.attributes), tuple(self.relations)
 
     def add_attribute(self, thing, word):
         self.attributes[self.names[thing.i], word] = None
