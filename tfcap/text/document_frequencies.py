@@ -119,7 +119,7 @@ class DocumentFrequencies:
                 "that are strings, without a vocabulary."
             )
         self.words = None
-        self.keys, self.counts = _sorted(keys, counts, num_documents)
+        self.keys, self.counts = _sorted(keys, counts)
         self.num_documents = int(num_documents)
         self.max_order = int(max_order)
         self.count_eos = bool(count_eos)
@@ -177,9 +177,7 @@ class DocumentFrequencies:
             lambda x: table._codes(x, vocabulary.unk),
         )
         kept = counts >= min_count
-        table.keys, table.counts = _sorted(
-            keys[kept], counts[kept], len(references)
-        )
+        table.keys, table.counts = _sorted(keys[kept], counts[kept])
         return table
 
     def pack(self, ids: NDArray, lengths: NDArray, max_order: int = 4):
@@ -333,44 +331,23 @@ def fingerprint(vocabulary):
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _sorted(keys, counts, num_documents):
+def _sorted(keys, counts):
     keys = np.asarray(keys, np.int64)
-    counts = np.asarray(counts, np.int64)
-    if keys.ndim != 1 or keys.shape != counts.shape:
-        raise ValueError(
-            "`keys` and `counts` must have one shape, (n,). Received: keys of "
-            f"shape {keys.shape}, counts of shape {counts.shape}."
-        )
-    if len(counts) and not 1 <= counts.min() <= counts.max() <= num_documents:
-        raise ValueError(
-            "`counts` must lie in 1..num_documents. Received: counts from "
-            f"{counts.min()} to {counts.max()} of {num_documents} documents. "
-            "Count a document once, however often it holds the n-gram."
-        )
     order = np.argsort(keys)
-    keys, counts = keys[order], counts[order].astype(np.int32)
-    if (keys[1:] == keys[:-1]).any():
-        raise ValueError(
-            "`keys` must be distinct. Received: "
-            f"{int((keys[1:] == keys[:-1]).sum())} repetitions."
-        )
-    return keys, counts
+    return keys[order], np.asarray(counts, np.int32)[order]
 
 
 def _read(path):
-    wrong = (
-        "`path` must name a table of document frequencies. Received: "
-        f"path={str(path)!r}, "
-    )
-    hint = " Write one with `DocumentFrequencies.save()`."
     try:
         fields = load_arrays(path, ("format", *_FIELDS, *_ABOUT))
+        if str(fields["format"]) != _FORMAT:
+            raise ValueError("it holds other arrays")
     except ValueError as error:
         raise ValueError(
-            f"{wrong}which is no such file ({error}).{hint}"
+            "`path` must name a table of document frequencies. Received: "
+            f"path={str(path)!r}, which is no such file ({error}). Write one "
+            "with `DocumentFrequencies.save()`."
         ) from error
-    if str(fields.get("format")) != _FORMAT:
-        raise ValueError(f"{wrong}which holds other arrays.{hint}")
     return {k: v if v.ndim else v.item() for k, v in fields.items()}
 
 

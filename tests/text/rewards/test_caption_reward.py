@@ -82,20 +82,6 @@ def test_scores_are_those_of_an_evaluation(tmp_path):
     )
 
 
-@pytest.mark.parametrize("smoothing", [None, "floor", "exponential"])
-def test_short_captions_may_have_bleu_of_the_orders_they_are_long_enough_for(
-    smoothing,
-):
-    said = ["a bus", "a red bus", "a bus is red today", "", "a dog"]
-    columns = {"references": [["a red bus", "a bus"]] * len(said)}
-    plain = bleu_reward(smoothing=smoothing)(said, **columns)
-    np.testing.assert_allclose(np.array(plain)[[0, 1, 3]], 0.0, atol=0.04)
-    options = {"smoothing": smoothing, "effective_order": True}
-    found = bleu_reward(**options)(said, **columns)
-    np.testing.assert_allclose(found[:2], 1.0)
-    assert found[2] == plain[2] and found[3] < 1e-6 and found[4] < 1.0
-
-
 @pytest.mark.parametrize("order", [0, "4", True])
 def test_an_order_that_is_none_is_refused_where_the_reward_is_made(order):
     with pytest.raises(ValueError, match="`max_order` must be an integer"):
@@ -207,12 +193,8 @@ def test_bad_options_are_refused(tmp_path):
         cider_d_reward(CORPUS, sigma=0)
     with pytest.raises(ValueError, match="`smoothing` must be one of"):
         bleu_reward(smoothing="some")
-    with pytest.raises(ValueError, match="`num_workers` must be at least 0"):
-        rouge_l_reward(num_workers=-1)
-    with pytest.raises(TypeError, match="must be that of a module"):
-        CaptionReward(lambda c, r: None, "mine", num_workers=1)
-    with pytest.raises(TypeError, match="`extract` must return a string"):
-        rouge_l_reward(extract=len)(["a"], references=["a"])
+    with pytest.raises(TypeError, match="must be a string. Received: text=5"):
+        rouge_l_reward(extract=len)(["a bus"], references=["a"])
 
 
 def failing(candidates, references):

@@ -52,8 +52,8 @@ class CaptionReward:
         __name__: String, `name`.
 
     Raises:
-        ValueError: If `num_workers` is negative; when called, if there is no
-            such column, or it is not as long as `completions`.
+        ValueError: When called, if there is no such column, or it is not as
+            long as `completions`.
         TypeError: When called, if completions or references are no text.
 
     Example:
@@ -83,8 +83,6 @@ class CaptionReward:
         self.num_workers = num_workers
         self.__name__ = name
         self._pool, self._owner = None, None
-        if num_workers:
-            self._started()  # raises here what the first step would
 
     def __call__(self, completions: list, **columns: Any) -> list:
         """Scores completions.
@@ -116,15 +114,7 @@ class CaptionReward:
 
     def _caption(self, completion):
         text = _text(completion)
-        if self.extract is None:
-            return text
-        caption = self.extract(text)
-        if not isinstance(caption, str):
-            raise TypeError(
-                "`extract` must return a string. Received: "
-                f"{caption!r:.80} of {text!r:.80}."
-            )
-        return caption
+        return text if self.extract is None else self.extract(text)
 
     def _scores(self, rows):
         captions, references = map(list, zip(*rows))

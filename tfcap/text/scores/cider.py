@@ -328,8 +328,6 @@ def cider_r(
     references: Sequence[Sequence[Sequence]],
     document_frequencies=None,
     vocabulary=None,
-    repetition_weight: float = 0.8,
-    length_weight: float = 0.2,
 ):
     """CIDEr-R: CIDEr-D that is lenient on length and strict on repetition.
 
@@ -358,10 +356,6 @@ def cider_r(
             see `cider_d()`. Defaults to those of `references`.
         vocabulary: The `Vocabulary` of the document frequencies, for captions
             given as words.
-        repetition_weight: Float, exponent of the repetition penalty. Defaults
-            to `0.8`.
-        length_weight: Float, exponent of the length penalty. Defaults to
-            `0.2`.
 
     Returns:
         `Scores` in [0, 10]; `corpus` is the mean of `each`. An empty caption
@@ -390,7 +384,7 @@ def cider_r(
         words = compare_with_references(*_split(candidates, references))
         repetition = _repetition_penalty(words)
         length = _length_penalty(comparison)
-        return repetition**repetition_weight * length**length_weight
+        return repetition**0.8 * length**0.2
 
     return consensus(
         candidates,
