@@ -15,13 +15,12 @@ from tfcap.text.scores.comparison import blocks
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.comparison import compare_within
 from tfcap.text.scores.comparison import earlier_occurrences
+from tfcap.text.scores.comparison import known_ids
 from tfcap.text.scores.comparison import number_words
 from tfcap.text.scores.comparison import occurrences
-from tfcap.text.scores.comparison import vocabulary_ids
 from tfcap.text.scores.comparison import word_ids
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_caption_sets
-from tfcap.text.tokenizers import as_vocabulary
 
 #: CIDEr counts n-grams of one to four words.
 ORDERS = 4
@@ -31,7 +30,6 @@ def cider(
     candidates: Sequence[Sequence],
     references: Sequence[Sequence[Sequence]],
     document_frequencies=None,
-    vocabulary=None,
 ) -> Scores:
     """Plain CIDEr: the mean cosine of a caption with its references.
 
@@ -50,8 +48,6 @@ def cider(
             those of `candidates[i]`.
         document_frequencies: A `tfcap.text.DocumentFrequencies`, optional,
             see `cider_d()`. Defaults to those of `references`.
-        vocabulary: The `Vocabulary` of the document frequencies, for captions
-            given as words.
 
     Returns:
         `Scores` in [0, 10]; `corpus` is the mean of `each`.
@@ -78,7 +74,6 @@ def cider(
         candidates,
         references,
         document_frequencies,
-        vocabulary,
         clipped=False,
     )
 
@@ -87,7 +82,6 @@ def cider_d(
     candidates: Sequence[Sequence],
     references: Sequence[Sequence[Sequence]],
     document_frequencies=None,
-    vocabulary=None,
     sigma: float = 6.0,
 ) -> Scores:
     """CIDEr-D: how much a caption says what people say of its image.
@@ -116,14 +110,11 @@ def cider_d(
         references: List of lists of tokenized captions: `references[i]` are
             those of `candidates[i]`. A list shared by several candidates (the
             same object) is read only once.
-        document_frequencies: A `tfcap.text.DocumentFrequencies`, optional.
-            Captions are then words, with `vocabulary` unless words were
-            counted in strings, or lists of ids.
-            Defaults to those of `references`, each list being one document.
-        vocabulary: The `Vocabulary` of the document frequencies, for captions
-            given as words. Words that it lacks are all one word, UNK. Where
-            the table counts EOS it is added; captions of ids are scored as
-            they are given.
+        document_frequencies: A `tfcap.text.DocumentFrequencies`, optional. If
+            it counted words of strings, captions are words; if it counted
+            ids, they are lists of these ids, which end with EOS where the
+            table counts it. Defaults to those of `references`, each list
+            being one document.
         sigma: Float, difference in length that costs a factor `exp(-1/2)`.
             Defaults to `6.0`.
 
@@ -133,8 +124,9 @@ def cider_d(
     Raises:
         ValueError: If lists are empty or of different lengths, if there are
             references of only one image and no document frequencies, or if
-            the vocabulary or an id is not theirs.
-        TypeError: If captions are not tokenized.
+            an id is not of their vocabulary.
+        TypeError: If captions are not tokenized, or words where ids are
+            counted.
 
     Example:
 
@@ -164,7 +156,6 @@ def cider_d(
         candidates,
         references,
         document_frequencies,
-        vocabulary,
         penalty=penalty,
     )
 
@@ -181,7 +172,6 @@ def consensus(
     candidates,
     references,
     document_frequencies=None,
-    vocabulary=None,
     clipped: bool = True,
     penalty: Callable | None = None,
 ) -> Scores:
@@ -192,7 +182,7 @@ def consensus(
             a factor for every pair. Defaults to 1.
     """
     comparison = compare_with_references(
-        candidates, references, encoder_for(document_frequencies, vocabulary)
+        candidates, references, _encoder(document_frequencies)
     )
     idf = inverse_document_frequencies(comparison, document_frequencies)
     pairs = similarities(comparison, idf, clipped).mean(axis=0)
@@ -203,28 +193,17 @@ def consensus(
     return Scores(float(each.mean()), each)
 
 
-def encoder_for(document_frequencies, vocabulary):
-    """The encoder of captions: by the vocabulary of a table, or freely."""
+def _encoder(document_frequencies):
+    """The encoder of captions: as a table counts them, or freely."""
     if document_frequencies is None:
-        if vocabulary is not None:
-            raise ValueError(
-                "`vocabulary` must come with `document_frequencies`. "
-                "Received: a vocabulary alone. Leave it out: words are "
-                "compared as they are."
-            )
         return number_words
-    if document_frequencies.words is not None:
-        table = document_frequencies.vocabulary
-        end = table.eos if document_frequencies.count_eos else None
-        return functools.partial(word_ids, table, end)
-    if vocabulary is not None:
-        vocabulary = as_vocabulary(vocabulary)
-        document_frequencies.check_vocabulary(vocabulary)
-    return vocabulary_ids(
-        vocabulary,
-        document_frequencies.vocabulary_size,
-        document_frequencies.count_eos,
-    )
+    if document_frequencies.words is None:
+        return functools.partial(
+            known_ids, document_frequencies.vocabulary_size
+        )
+    table = document_frequencies.vocabulary
+    end = table.eos if document_frequencies.count_eos else None
+    return functools.partial(word_ids, table, end)
 
 
 def inverse_document_frequencies(
@@ -327,7 +306,6 @@ def cider_r(
     candidates: Sequence[Sequence],
     references: Sequence[Sequence[Sequence]],
     document_frequencies=None,
-    vocabulary=None,
 ):
     """CIDEr-R: CIDEr-D that is lenient on length and strict on repetition.
 
@@ -354,8 +332,6 @@ def cider_r(
             those of `candidates[i]`.
         document_frequencies: A `tfcap.text.DocumentFrequencies`, optional,
             see `cider_d()`. Defaults to those of `references`.
-        vocabulary: The `Vocabulary` of the document frequencies, for captions
-            given as words.
 
     Returns:
         `Scores` in [0, 10]; `corpus` is the mean of `each`. An empty caption
@@ -390,7 +366,6 @@ def cider_r(
         candidates,
         references,
         document_frequencies,
-        vocabulary,
         penalty=penalty,
     )
 
@@ -435,12 +410,7 @@ def _split(candidates, references):
     return split(candidates), [split_at(id(x)) for x in references]
 
 
-def self_cider(
-    sets: list,
-    references: Sequence[Sequence[Sequence]] | None = None,
-    document_frequencies=None,
-    vocabulary=None,
-) -> Scores:
+def self_cider(sets: list, references: Sequence[Sequence[Sequence]]) -> Scores:
     """Self-CIDEr diversity of the captions of every image.
 
     The plain CIDEr of each caption with each other one, itself included, is a
@@ -459,19 +429,14 @@ def self_cider(
         references: List of lists of tokenized captions, the documents that
             say how rare an n-gram is: the references of all images of the
             split, in any order.
-        document_frequencies: A `tfcap.text.DocumentFrequencies`, instead of
-            `references`.
-        vocabulary: The `Vocabulary` of the document frequencies, for captions
-            given as words.
 
     Returns:
         `Scores` in [0, 1] of the sets: 0 where all captions say the same, 1
         where no two share an n-gram. `corpus` is the mean of `each`.
 
     Raises:
-        ValueError: If a list is empty, a set holds one caption only, there
-            are fewer than two documents, or not exactly one of `references`
-            and `document_frequencies` is given.
+        ValueError: If a list is empty, a set holds one caption only, or there
+            are fewer than two documents.
         TypeError: If captions are not tokenized.
 
     Example:
@@ -491,21 +456,9 @@ def self_cider(
       captions without any n-gram that weighs something (0 here, nan there)
     """
     check_caption_sets(sets, "sets", least=2)
-    if (references is None) == (document_frequencies is None):
-        raise ValueError(
-            "`references` or `document_frequencies` must be given, and not "
-            "both: they say how rare an n-gram is. Received: "
-            f"{'neither' if references is None else 'both'}."
-        )
-    if references is not None:
-        check_caption_sets(references, "references")
-    comparison = compare_within(
-        sets,
-        itself=True,
-        references=() if references is None else references,
-        encode=encoder_for(document_frequencies, vocabulary),
-    )
-    idf = inverse_document_frequencies(comparison, document_frequencies)
+    check_caption_sets(references, "references")
+    comparison = compare_within(sets, itself=True, references=references)
+    idf = inverse_document_frequencies(comparison)
     pairs = similarities(comparison, idf, clipped=False).mean(axis=0)
     each = _diversities(pairs, np.array([len(s) for s in sets]))
     return Scores(float(each.mean()), each)

@@ -45,31 +45,24 @@ def number_words(sentences):
     return ids, lengths
 
 
-def vocabulary_ids(vocabulary, size: int, eos: bool = False) -> Callable:
-    """Function that gives ragged rows of the ids of a vocabulary."""
-
-    def encode(sentences):
-        if vocabulary is not None:
-            sentences = [vocabulary.encode(x, eos=eos) for x in sentences]
-        try:
-            ids, lengths = flatten_rows(sentences)
-        except ValueError as error:
-            raise TypeError(
-                "`vocabulary` must be given where captions are words and "
-                "`document_frequencies` are those of ids. Received: "
-                f"vocabulary=None ({error}). Pass the vocabulary of the "
-                "document frequencies."
-            ) from error
-        if len(ids) and not 0 <= ids.min() <= ids.max() < size:
-            raise ValueError(
-                "Captions must hold ids of the vocabulary that the document "
-                f"frequencies were counted with, from 0 to {size - 1}. "
-                f"Received: ids from {ids.min()} to {ids.max()}. Encode them "
-                "with that vocabulary."
-            )
-        return ids, lengths
-
-    return encode
+def known_ids(size: int, sentences):
+    """Ragged rows of sentences of ids below a size."""
+    try:
+        ids, lengths = flatten_rows(sentences)
+    except ValueError as error:
+        raise TypeError(
+            "Captions must hold ids where `document_frequencies` are those of "
+            f"ids. Received: words ({error}). Encode them with the vocabulary "
+            "of the document frequencies, or count these in strings."
+        ) from error
+    if len(ids) and not 0 <= ids.min() <= ids.max() < size:
+        raise ValueError(
+            "Captions must hold ids of the vocabulary that the document "
+            f"frequencies were counted with, from 0 to {size - 1}. "
+            f"Received: ids from {ids.min()} to {ids.max()}. Encode them "
+            "with that vocabulary."
+        )
+    return ids, lengths
 
 
 def word_ids(vocabulary, end: int | None, sentences):
@@ -132,7 +125,6 @@ def compare_within(
     sets: Sequence[Sequence[Sequence]],
     itself: bool = False,
     references: Sequence[Sequence[Sequence]] = (),
-    encode: Callable = number_words,
 ) -> Comparison:
     """Pairs every caption of a set with the others of its set.
 
@@ -141,7 +133,7 @@ def compare_within(
     """
     set_sizes = np.fromiter(map(len, sets), np.int64, len(sets))
     group_sizes = np.fromiter(map(len, references), np.int64, len(references))
-    ids, lengths = encode(
+    ids, lengths = number_words(
         list(itertools.chain.from_iterable([*sets, *references]))
     )
     index = ragged_arange(set_sizes)
