@@ -61,12 +61,7 @@ class TokenizerVocabulary(Vocabulary):
         self.is_words = read.is_words
         self.pad, self.bos, self.eos, self.unk = pad, bos, eos, unk
         self._read = read
-        self._size = size
-
-    @property
-    def size(self):
-        """Number of ids."""
-        return self._size
+        self.size = size
 
     @functools.cached_property
     def tokens(self):
@@ -77,8 +72,7 @@ class TokenizerVocabulary(Vocabulary):
     @functools.cached_property
     def words(self):
         """Tuple of the pieces that are not special."""
-        ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
-        special = {self.pad, self.bos, self.unk, *ends}
+        special = {self.pad, self.bos, self.unk, *np.ravel(self.eos).tolist()}
         return tuple(x for i, x in enumerate(self.tokens) if i not in special)
 
     def encode(
@@ -108,8 +102,7 @@ class TokenizerVocabulary(Vocabulary):
     def _encoded(self, sentences, max_length, eos):
         texts = [x if isinstance(x, str) else " ".join(x) for x in sentences]
         rows = self._read.encode(texts) if texts else []
-        first = self.eos[0] if isinstance(self.eos, tuple) else self.eos
-        end = [first] if eos else []
+        end = [int(np.ravel(self.eos)[0])] if eos else []
         return [[int(i) for i in row[:max_length]] + end for row in rows]
 
     def _joined(self, ids):
@@ -233,16 +226,9 @@ def as_vocabulary(
             f"a {type(tokenizer).__name__} that tells of none. Pass its id, or "
             "the token as a string."
         )
-    first = known["eos"][0] if isinstance(known["eos"], tuple) else known["eos"]
-    return TokenizerVocabulary(
-        tokenizer,
-        read,
-        size,
-        known.get("pad", first),
-        known.get("bos"),
-        known["eos"],
-        known.get("unk"),
-    )
+    first = int(np.ravel(known["eos"])[0])
+    known = {"pad": first, "bos": None, "unk": None, **known}
+    return TokenizerVocabulary(tokenizer, read, size, **known)
 
 
 def _as_it_is(vocabulary, given, size):
@@ -280,14 +266,15 @@ def _id(read, name, value, size):
 
 def _named(read):
     """Special ids by the usual names."""
-    # From the last to the first, so that the first id of a piece remains.
+    # From the last to the first, so that the first one remains.
     pieces = list(read.pieces())
     ids = {pieces[i]: i for i in reversed(range(len(pieces)))}
-    known = {
-        kind: next((ids[x] for x in names if x in ids), None)
+    return {
+        kind: ids[name]
         for kind, names in NAMES.items()
+        for name in reversed(names)
+        if name in ids
     }
-    return {kind: i for kind, i in known.items() if i is not None}
 
 
 def _read(tokenizer):
@@ -412,14 +399,7 @@ def _keras(layer):
     unknown = ids.get(config.get("oov_token") or "[UNK]")
 
     def word_id(word):
-        found = ids.get(word, unknown)
-        if found is None:
-            raise ValueError(
-                "`tokens` must be words that the layer knows, which has no id "
-                f"for others. Received: {word!r}. Make the layer with "
-                "`num_oov_indices=1`."
-            )
-        return found
+        return ids[word] if unknown is None else ids.get(word, unknown)
 
     def encode(texts):
         if "split" not in config:

@@ -68,7 +68,7 @@ def test_the_names_of_objects_are_the_first(objects):
 
 def test_a_file_without_names_is_refused(tmp_path):
     (tmp_path / "list").write_text(" , \n\n")
-    with pytest.raises(ValueError, match="there is no name. Give a line for"):
+    with pytest.raises(ValueError, match="none. Give a line for each object"):
         ObjectSynonyms.load(tmp_path / "list")
 
 

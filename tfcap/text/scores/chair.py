@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tfcap._io import malformed
 from tfcap._io import read_lines
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.scores.scores import ResampledScores
@@ -80,7 +79,8 @@ class ObjectSynonyms:
             self._names |= dict.fromkeys(names, names[0] if names else "")
         if not objects:
             raise ValueError(
-                "`groups` must hold names of objects. Received: none."
+                "`groups` must hold names of objects. Received: none. Give a "
+                "line for each object: its name, comma, a synonym."
             )
         self.objects = tuple(dict.fromkeys(objects))
         known = {word for name in self._names for word in name.split()}
@@ -112,12 +112,7 @@ class ObjectSynonyms:
             ValueError: If there is no name in it.
             OSError: If there is no such file.
         """
-        groups = [line.split(",") for line in read_lines(path)]
-        try:
-            return cls(groups)
-        except ValueError as error:
-            hint = "Give a line for each object: its name, comma, a synonym."
-            raise malformed(path, "", "there is no name", hint) from error
+        return cls(line.split(",") for line in read_lines(path))
 
     @classmethod
     def of(cls, objects) -> "ObjectSynonyms":

@@ -1,7 +1,6 @@
 """The result of a score function, sums of them, and checks of arguments."""
 
 import functools
-import itertools
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,9 +9,6 @@ import numpy as np
 
 from tfcap._io.file_limits import limit
 from tfcap._io.file_limits import raise_limit
-
-#: What needs no second look.
-_LISTS = {list, tuple}
 
 
 class Scores(NamedTuple):
@@ -62,8 +58,6 @@ class ResampledScores(Scores):
 def check_captions(captions, name: str):
     """Refuses all but a non-empty sequence of tokenized captions."""
     _check_sequence(captions, name, "tokenized captions")
-    if set(map(type, captions)) <= _LISTS:
-        return
     for i, caption in enumerate(captions):
         if isinstance(caption, str) or not hasattr(caption, "__len__"):
             raise TypeError(
@@ -76,9 +70,6 @@ def check_captions(captions, name: str):
 def check_caption_sets(sets, name: str, least: int = 1):
     """Raises unless `sets` holds sequences of tokenized captions."""
     _check_sequence(sets, name, "lists of tokenized captions")
-    if set(map(type, sets)) <= _LISTS and min(map(len, sets)) >= least:
-        if set(map(type, itertools.chain.from_iterable(sets))) <= _LISTS:
-            return
     for i, captions in enumerate(sets):
         check_captions(captions, f"{name}[{i}]")
         if len(captions) < least:
