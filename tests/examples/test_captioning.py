@@ -39,7 +39,13 @@ def eagerly():
                 few["ensemble"] = LISTENERS
             else:
                 few["reward_batch_size"] = 25
-            quick = dataclasses.replace(paper.settings["quick"], **few)
+            quick = paper.settings["quick"]
+            if paper is WTF_RL:
+                for name in ("retriever", "unseen"):
+                    few[name] = dataclasses.replace(
+                        getattr(quick, name), batch_size=50
+                    )
+            quick = dataclasses.replace(quick, **few)
             patch.setitem(paper.settings, "quick", quick)
         yield
 
