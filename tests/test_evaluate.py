@@ -16,7 +16,7 @@ from tfcap.text import bleu
 from tfcap.text import cider_d
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_tokenization import caption_tokenize_batch
-from tfcap.text.missing_score import MissingScore
+from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.scores import Scores
 
 CAPTIONS = {4: "A dog runs.", 9: "Two cats on a mat", 2: "a red bus"}
@@ -287,7 +287,7 @@ def test_names_must_be_those_of_metrics(files):
 
 
 def test_an_absence_says_what_to_do():
-    missing_score = MissingScore("SPICE", "there is none", "Get it.")
+    missing_score = MissingScoreError("SPICE", "there is none", "Get it.")
     assert str(missing_score) == "SPICE is absent: there is none. Get it."
 
 

@@ -33,7 +33,7 @@ from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.progress_bar import ProgressBar
 from tfcap.text.score_differences import differences_table
 from tfcap.text.score_differences import score_differences
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
+from tfcap.text.scores.chair import ObjectSynonyms
 
 #: All that is not there to check another one.
 _DEFAULT = tuple(name for name in METRICS if name != "meteor_java")

@@ -17,7 +17,7 @@ from tfcap.models.inputs import word_ids
 from tfcap.models.retrieval_listener import mean_unit_vectors
 from tfcap.models.retrieval_listener import unit_vectors
 from tfcap.text import as_vocabulary
-from tfcap.text.word_pieces import word_pieces
+from tfcap.text.tokenizers import word_pieces
 
 
 @keras.saving.register_keras_serializable(package="tfcap")

@@ -18,7 +18,7 @@ from tfcap.text import cider_d
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_report import TITLES
 from tfcap.text.caption_tokenization import caption_tokenize_batch
-from tfcap.text.missing_score import MissingScore
+from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.bleu import mutual_bleu
 from tfcap.text.scores.caption_statistics import distinct_n
 
@@ -83,7 +83,8 @@ class SpeakerReport:
             caption of each image; NaN where the listener heard none.
         each: Dict of a score's name to a float array of shape `(M,)`, the
             score of each caption.
-        absent: Dict of a score's name to its `MissingScore`.
+        absent: Dict of a score's name to its
+            `tfcap.text.MissingScoreError`.
     """
 
     scores: dict
@@ -245,7 +246,7 @@ class SpeakerReport:
         Args:
             path: String or path.
         """
-        absent = {k: a._asdict() for k, a in self.absent.items()}
+        absent = {k: vars(a) for k, a in self.absent.items()}
         scores = {k: finite(v) for k, v in self.scores.items()}
         head = {"format": _FORMAT, "scores": scores, "absent": absent}
         parts = [f' "{k}": {_json(v, indent=2)}' for k, v in head.items()]
@@ -302,7 +303,7 @@ class SpeakerReport:
                 ranks=each.pop("rank"),
                 human_ranks=each.pop("human_rank"),
                 each=each,
-                absent={k: MissingScore(**why) for k, why in absent.items()},
+                absent={k: MissingScoreError(**a) for k, a in absent.items()},
             )
         except _WRONG as error:
             problem = f"something is missing or wrong ({error!r:.200})"
