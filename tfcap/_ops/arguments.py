@@ -111,6 +111,27 @@ def initial_value(value):
     return value
 
 
+def config_of(part: Any, names: str) -> dict:
+    """Returns arguments of a part, as `get_config()` has them.
+
+    Args:
+        part: The part, which keeps each under its argument's name.
+        names: The names, with spaces between them.
+
+    Example:
+
+    >>> from tfcap._ops.arguments import config_of
+    >>> config_of(keras.layers.Dropout(0.5, seed=1), "rate seed")
+    {'rate': 0.5, 'seed': 1}
+    """
+    values = {name: getattr(part, name) for name in names.split()}
+    serialize = keras.saving.serialize_keras_object
+    return {
+        name: serialize(value) if hasattr(value, "get_config") else value
+        for name, value in values.items()
+    }
+
+
 def _is_number(value, kinds):
     return isinstance(value, kinds) and not isinstance(value, bool)
 

@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
+from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import finite_logits
 from tfcap.layers._fast import ids_of_words
 from tfcap.layers.word_channel import PartialSampling
@@ -489,11 +490,7 @@ class ReinMaxCV(ConditionalGumbel):
         return p, second_order(logits, p, ids) + self.weight * (mean - z)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "weight": self.weight,
-            "num_samples": self.num_samples,
-        }
+        return {**super().get_config(), **config_of(self, "weight num_samples")}
 
 
 def _natural(value):

@@ -9,6 +9,7 @@ from tfcap._ops import masked_logsumexp
 from tfcap._ops import sum_over_replicas
 from tfcap._ops import token_log_probs
 from tfcap._ops.arguments import check_choice
+from tfcap._ops.arguments import config_of
 from tfcap._ops.arguments import row_weights
 from tfcap._ops.sequences import at_least_float32
 from tfcap._ops.sequences import check_shapes
@@ -366,8 +367,4 @@ class SequenceCrossentropy(MaskedLoss):
         return ops.where(mask, y_true, self.pad)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "reduction_over": self.reduction_over,
-            "pad": self.pad,
-        }
+        return {**super().get_config(), **config_of(self, "reduction_over pad")}
