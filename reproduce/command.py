@@ -54,10 +54,13 @@ COMMANDS = {
         "reproduce.coco_text",
         "make a data set of COCO's captions, without photographs",
     ),
-    "pages": ("reproduce.pages", "write the tables of results into the pages"),
+    "pages": (
+        "reproduce.pages",
+        "write the tables of results, and the numbers of pages from them",
+    ),
     "check": (
-        "reproduce.evidence.command",
-        "check every claim of the pages by its records, and by new runs",
+        "reproduce.check",
+        "train a row of each paper again and say whether its finding holds",
     ),
 }
 #: Points after which a process begins anew: TensorFlow never gives back graphs
@@ -79,8 +82,6 @@ def main(arguments: list[str] | None = None):
         print(_help())
         return 0
     name, *rest = arguments
-    if name == "--check":
-        name = "check"
     if name in PAPERS:
         return sweep_main(open_paper(name), rest, most)
     if name in COMMANDS:

@@ -1,7 +1,5 @@
 """Tables of all methods, as found in a sweep."""
 
-from collections.abc import Iterable
-
 from reproduce.all.orders import orders_of
 from reproduce.all.runs import BASE
 from reproduce.all.runs import base_of
@@ -9,7 +7,6 @@ from reproduce.all.runs import frontier
 from reproduce.all.runs import gaps
 from reproduce.all.runs import runs_of
 from reproduce.all.runs import values
-from reproduce.score_tables import STRANGERS
 from reproduce.score_tables import TRUTH
 from reproduce.score_tables import cell
 from reproduce.score_tables import found_on
@@ -63,13 +60,6 @@ _JUDGED = {
         *("truth_chair_i", "truth_utility", "truth_silent"),
     )
 }
-_HEARD = {
-    "cider_d": ("CIDEr-D", 1),
-    "fixed_r@10": ("R@10, one for all", 1),
-    **STRANGERS,
-    "novel_bigrams": ("new bigrams", 0),
-    "novel_trigrams": ("new trigrams", 0),
-}
 _NOTES = {
     "All methods": "Own: the listener that learned with the speaker, else the "
     "one for all, which read people alone and which other methods are trained "
@@ -83,30 +73,19 @@ _NOTES = {
     "two have no end, or no word. Where two lambdas are named, the same one "
     "would not weigh the listener alike, or was not run for both. No paper: a "
     "comparison of our own.",
-    "Rows": "From the same speaker of maximum likelihood as [all methods]"
-    "(../all/README.md), with as many passes, at one learning rate, by greedy "
-    "captions. Own: the listener that learned with the speaker, else the one "
-    "for all. New: in no caption of the training split.",
 }
 
 
 def all_tables(
     records: list[dict],
     data: str,
-    methods: Iterable | None = None,
 ) -> list[TradeoffTable]:
     """All methods on all axes, above maximum likelihood, and who wins.
-
-    Args:
-        methods: Names of the rows of a paper, of which one table is made, as
-            strangers hear them; or `None`, all rows in all tables.
 
     Returns:
         List of `TradeoffTable`.
     """
     runs = runs_of(records)
-    if methods is not None:
-        return with_notes([heard_table(runs, methods)], data)
     tables = [
         score_table("All methods", "the axes, and CPU time", runs, _ALL),
         above_table(runs),
@@ -118,17 +97,6 @@ def all_tables(
         score_table("Writing", "how captions read", runs, _WRITTEN),
     ]
     return with_notes(tables, data)
-
-
-def heard_table(runs, methods):
-    """These methods and maximum likelihood, as strangers hear them."""
-    shown = {
-        place: by_seed
-        for place, by_seed in runs.items()
-        if place.method == BASE or place.method in methods
-    }
-    title = "what strangers find, at the budget of all methods"
-    return score_table("Rows", title, shown, _HEARD)
 
 
 def with_notes(tables, data):

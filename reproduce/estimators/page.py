@@ -4,8 +4,8 @@ from reproduce.estimators.costs import GROWN
 from reproduce.estimators.registry import ESTIMATORS
 
 COLUMNS = ("bias", "deviation", "cosine", "correlation")
-#: Titles of tables in the page's marks.
-TITLES = ("Bias and deviation", "Cost")
+#: Titles of the tables.
+TITLES = ("Bias and deviation", "Along an axis", "Cost")
 _SIZES = {"words": "V", "length": "T", "samples": "S", "draws": "K"}
 
 
@@ -26,7 +26,14 @@ def tables(record: dict) -> dict[str, str]:
         line[1:1] = [getattr(ESTIMATORS.get(line[0]), "made_of", "")]
     lines[0][1:1] = ["made of"]
     return dict(
-        zip(TITLES, (_markdown(lines, 2), _markdown(_grown(record), 1)))
+        zip(
+            TITLES,
+            (
+                _markdown(lines, 2),
+                _markdown(_along(record), 3),
+                _markdown(_grown(record), 1),
+            ),
+        )
     )
 
 
@@ -43,6 +50,21 @@ def _lines(record, digits):
 def _interval(values, digits):
     mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in values)
     return f"{mean} [{low}, {high}]"
+
+
+def _along(record):
+    """Estimators as a setting moves, a value a line."""
+    lines = [["estimator", "setting", "value", *COLUMNS]]
+    for axis, of in record.get("axes", {}).items():
+        for name, points in of.items():
+            lines += [
+                [
+                    *(name, axis, f"{point['value']:g}"),
+                    *(_interval(point[kind], 2) for kind in COLUMNS),
+                ]
+                for point in points
+            ]
+    return lines
 
 
 def _grown(record):

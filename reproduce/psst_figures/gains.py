@@ -31,7 +31,8 @@ def gain_table(
         beside it.
     """
     alone = {r["seed"]: r for r in records if r["method"] == "speaker_mle"}
-    names = [decoding + name for name in _COLUMNS]
+    columns = _columns(records)
+    names = [decoding + name for name in columns]
     gains = [
         {
             **record,
@@ -50,4 +51,17 @@ def gain_table(
     if not any(measured(gain, names[0]) for gain in gains):
         return None
     title = "each point less the speaker alone, seed by seed"
-    return point_table(gains, data, decoding, _COLUMNS, ("Gains", title))
+    return point_table(gains, data, decoding, columns, ("Gains", title))
+
+
+def _columns(records):
+    """The columns, with one for each listener of the panel."""
+    start = "strangers_r@10_"
+    heard = dict.fromkeys(
+        name for record in records for name in record if name.startswith(start)
+    )
+    makes = {
+        name: (f"{name.removeprefix(start).replace('_', ' ')} R@10", 1, "+")
+        for name in heard
+    }
+    return {**_COLUMNS, **makes}

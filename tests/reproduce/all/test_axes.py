@@ -294,18 +294,6 @@ def test_a_verdict_is_beyond_the_interval_and_sees_cider():
     assert verdict([0.0]) == "equal, one seed"
 
 
-def test_a_paper_shows_its_rows_and_maximum_likelihood():
-    table, *more = all_tables(RECORDS, "here", methods=["luo2018", "unknown"])
-    assert not more
-    assert [row[0] for row in table.rows] == [
-        "Speaker alone",
-        "Luo et al. 2018, \u03bb = 0.01",
-    ]
-    column = table.head.index("strangers R@10")
-    assert table.rows[1][column] == "69.00"
-    assert (1, column) in table.best
-
-
 def draw_records(folder):
     """The figure and the logs of `python -m reproduce axes --tensorboard`."""
     with open(folder / "points.jsonl", "w") as file:
