@@ -145,9 +145,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def scores(folder, metric: str) -> dict[str, float]:
     """A score by row, of a sweep or of a run of visual dialog."""
-    if os.path.exists(os.path.join(folder, "points.jsonl")):
+    path = os.path.join(folder, "results.json")
+    if not os.path.exists(path):
         return {r["method"]: r[metric] for r in load_records(folder)}
-    rows = read_json(os.path.join(folder, "results.json"))["rows"]
+    rows = read_json(path)["rows"]
     return {
         row: groups["generative"][metric]
         for row, groups in rows.items()

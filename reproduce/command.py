@@ -2,12 +2,12 @@
 
 import importlib
 import os
+import subprocess
 import sys
+import time
 
 from reproduce.asked_grid import asked_grid
 from reproduce.own_data import adapted
-from reproduce.processes import renew_process
-from reproduce.processes import run_processes
 from reproduce.sweep_options import sweep_parser
 from tfcap._io import command
 from tfcap._io import make_folder
@@ -66,6 +66,7 @@ COMMANDS = {
 #: Points after which a process begins anew: TensorFlow never gives back graphs
 #: with gradients of their own, up to half a gigabyte a point.
 _POINTS = 10
+_PROGRAM = (sys.executable, "-m", "reproduce")
 
 
 def main(arguments: list[str] | None = None):
@@ -136,6 +137,32 @@ def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
     return _sweep(paper, options, most)
 
 
+def run_processes(
+    arguments: list[str], count: int, program: tuple = _PROGRAM
+) -> int:
+    """Runs a command as several processes, and waits for all.
+
+    Each takes the points that no other has locked, and has its share of the
+    cores, unless the environment says how many threads.
+
+    Returns:
+        Integer, the greatest exit status.
+    """
+    share = str(max((os.cpu_count() or 1) // count, 1))
+    names = "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"
+    environment = {**dict.fromkeys(names, share), **os.environ}
+    running = [
+        subprocess.Popen([*program, *arguments], env=environment)
+        for _ in range(count)
+    ]
+    try:
+        codes = [process.wait() for process in running]
+    except KeyboardInterrupt:
+        # They have had Ctrl-C, too, and keep what is done.
+        codes = [process.wait() for process in running]
+    return max(code if code >= 0 else 128 - code for code in codes)
+
+
 @command(ValueError)
 def _sweep(paper, options, most):
     # TensorFlow takes a moment: not for `--help`.
@@ -184,22 +211,22 @@ def _sweep(paper, options, most):
             strangers=strangers,
             measures=strangers.wanted if strangers else (),
         )
-        return _work(sweep, options.earlier, most)
+        return _work(sweep, options.begun, most)
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130
 
 
-def _work(sweep, earlier, most):
+def _work(sweep, begun, most):
     """Does what is missing of a sweep, by as many processes as it takes."""
-    known = len(sweep.failures()) if earlier is None else earlier
+    since = time.time() if begun is None else begun
     # Workers know each other by their processes.
     most = None if os.environ.get("TF_CONFIG") else most
-    status = sweep.work(most=most, earlier=known)
+    status = sweep.work(most=most, begun=since)
     if status is None:
-        renew_process(
-            *([] if earlier is not None else ["--earlier", f"{known}"])
-        )
+        sys.stdout.flush()
+        more = [] if begun is not None else ["--begun", f"{since}"]
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], *more])
     return status
 
 

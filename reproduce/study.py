@@ -8,7 +8,7 @@ import time
 
 import keras
 
-from reproduce.claims import Claims
+from reproduce.locks import locked
 from tfcap._io import make_folder
 from tfcap._io import malformed
 from tfcap._io import read_sealed
@@ -60,7 +60,6 @@ class Study:
         self.seed = seed
         self._verbose = verbose
         self.about = self._own(about)
-        self._claims = Claims(os.path.join(self.directory, "claims"))
 
     @property
     def verbose(self):
@@ -84,16 +83,14 @@ class Study:
         Returns:
             Dict of networks by role.
         """
+        lock = self.path(name, "lock")
         while not (networks := self.load(name)):
-            claim = None
-            if is_chief():
-                claim = self._claims.take(f"{name.replace('/', '_')}.json")
-            if not from_chief(claim is not None):
-                time.sleep(1.0)
-                continue
-            with claim or contextlib.nullcontext():
-                networks = self.load(name)
-                return networks or train()
+            with contextlib.ExitStack() as stack:
+                held = is_chief() and stack.enter_context(locked(lock, False))
+                if from_chief(bool(held)):
+                    networks = self.load(name)
+                    return networks or train()
+            time.sleep(1.0)
         # A run may have ended before it had removed them.
         self._drop_checkpoints(name)
         return networks

@@ -64,8 +64,8 @@ def sweep_parser(paper):
         metavar="N",
         help="train N points at once, each by a process (default 1)",
     )
-    # How many failures there were when the first of the processes began.
-    add("--earlier", type=int, help=argparse.SUPPRESS)
+    # When the first of the processes began that follow each other.
+    add("--begun", type=float, help=argparse.SUPPRESS)
     add("--progress", action="store_true", help="bars instead of lines")
     add("--quiet", action="store_true", help="print nothing")
     return parser

@@ -1,14 +1,19 @@
-"""Results of a sweep's points, as its file holds them."""
+"""Results of a sweep's points, as its files hold them."""
 
+import glob
 import json
 import math
 import os
+import warnings
 
 import numpy as np
 
-from reproduce.record_file import read_records
 from reproduce.sweep_grid import settings_key
+from tfcap._io import read_sealed
+from tfcap._io import unsealed
 
+#: The file of a point in its folder.
+RECORD = "record.json"
 #: Tells panels apart: recall by captions that are the same for all points.
 PANEL = "human_strangers_r@10"
 #: Machines may differ in the rank of a caption or two.
@@ -37,13 +42,17 @@ def load_records(directory):
     >>> reproduce.sweep_records.load_records(folder)
     [{'seed': 0, 'r@10': 55.0}]
     """
-    path = os.path.join(str(directory), "points.jsonl")
-    records = merge_records(read_records(path))
+    folder = str(directory)
+    pattern = os.path.join(glob.escape(folder), "points", "*", RECORD)
+    points = map(read_record, sorted(glob.glob(pattern)))
+    points = sorted(points, key=lambda record: record.get("time", ""))
+    lines = read_lines(os.path.join(folder, "points.jsonl"))
+    records = merge_records([*lines, *points])
     if not records:
         raise ValueError(
             "`directory` must be of a sweep with a point. Received: "
-            f"directory={str(directory)!r}, without a record in points.jsonl. "
-            "Run the sweep first."
+            f"directory={folder!r}, without a record in points.jsonl or "
+            f"points/*/{RECORD}. Run the sweep first."
         )
     _check_alike(directory, records.values())
     return [flat_record(record) for record in records.values()]
@@ -69,33 +78,61 @@ def _check_alike(directory, records):
         )
 
 
-def merge_records(records, merged=None):
+def read_record(path) -> dict:
+    """The record of a point, from its folder."""
+    record = read_sealed(path, "Move it elsewhere: the point is done again.")
+    return _checked(record, path)
+
+
+def read_lines(path) -> list[dict]:
+    """The records of a published sweep, a line each; none without the file.
+
+    A line that is not whole is left out, with a warning that names it.
+    """
+    if not os.path.exists(path):
+        return []
+    records = []
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = unsealed(json.loads(line))
+            except (ValueError, RecursionError):
+                if line.strip():
+                    warnings.warn(
+                        f"{path}, line {number} is not whole, or not as it "
+                        f"was written, and does not count: {line[:60]!r}.",
+                        stacklevel=3,
+                    )
+                continue
+            records.append(_checked(record, path))
+    return records
+
+
+def _checked(record, path):
+    names = "settings", "result"
+    if isinstance(record, dict) and all(
+        isinstance(record.get(name), dict) for name in names
+    ):
+        return record
+    raise ValueError(
+        f"`{path}` must hold settings and results. Received: a record "
+        f"{record!r:.200}. Move it to another file: the point is done again."
+    )
+
+
+def merge_records(records):
     """Records by their point's key.
 
-    A later line of a point adds what the earlier ones have not found; what
-    they have stands, since two processes may both have done a point.
+    A later record of a point adds what the earlier ones have not found; what
+    they have stands.
     """
-    merged = {} if merged is None else merged
+    merged = {}
     for record in records:
-        if not all(
-            isinstance(record.get(name), dict)
-            for name in ("settings", "result")
-        ):
-            raise ValueError(
-                "`points.jsonl` must hold settings and results. Received: a "
-                f"record {record!r:.200}. Move its line to another file: the "
-                "point is done again."
-            )
         key = settings_key(record["settings"])
         before = merged.get(key, {"result": {}})
-        result = {**before["result"], **_absent_from(before, record)}
+        result = {**record["result"], **before["result"]}
         merged[key] = {**record, **before, "result": result}
     return merged
-
-
-def _absent_from(before, record):
-    result = record["result"]
-    return {k: v for k, v in result.items() if k not in before["result"]}
 
 
 def flat_record(record):

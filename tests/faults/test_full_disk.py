@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reproduce.record_file import append_record
-from reproduce.record_file import read_records
 from reproduce.sweep import Sweep
 from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
@@ -98,18 +96,6 @@ def test_features_that_were_begun_have_their_room(disk):
         features = np.ones((10, 4, 512)) * np.arange(10)[:, None, None]
         writer.write(np.arange(10), features)
         assert not len(writer.remaining)
-
-
-def test_records_are_whole_or_told(disk):
-    path = disk / "points.jsonl"
-    append_record(path, {"a": 1})
-    fill(disk)
-    with pytest.raises(OSError) as caught:
-        append_record(path, {"a": "x" * 9000})
-    assert refused(caught) and "points.jsonl" in str(caught.value)
-    (disk / "filling").unlink()
-    with pytest.warns(UserWarning, match="line 2 is not whole"):
-        assert read_records(path) == [{"a": 1}]
 
 
 def test_a_sweep_stops_rather_than_fail_point_by_point(disk):

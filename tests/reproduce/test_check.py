@@ -30,7 +30,6 @@ def runs(monkeypatch, tmp_path):
 
 def recorded(monkeypatch, records):
     monkeypatch.setattr(check, "load_records", lambda folder: records)
-    monkeypatch.setattr(check.os.path, "exists", lambda path: True)
 
 
 @pytest.mark.parametrize("more, status", [(0.4, 0), (0.2, 1)])

@@ -9,10 +9,10 @@ from reproduce.asked_grid import asked_grid
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
-from reproduce.record_file import read_records
 from reproduce.sweep_grid import expand_grid
 from reproduce.sweep_grid import settings_key
 from reproduce.sweep_options import sweep_parser
+from reproduce.sweep_records import read_lines
 
 RESULTS = pages.ROOT / "results"
 
@@ -160,6 +160,6 @@ def test_no_point_is_left_out_and_none_has_another_origin():
     names = {name for name, points in made.items() if points}
     assert names == {path.parent.name for path in RESULTS.glob("*/*.jsonl")}
     for name in sorted(names):
-        records = read_records(RESULTS / name / "points.jsonl")
+        records = read_lines(RESULTS / name / "points.jsonl")
         found = {settings_key(record["settings"]) for record in records}
         assert found == made[name], name

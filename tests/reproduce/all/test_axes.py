@@ -28,8 +28,8 @@ from reproduce.all.runs import title_of
 from reproduce.all.tab import write_axes
 from reproduce.all.tables import all_tables
 from reproduce.command import main
+from reproduce.command import run_processes
 from reproduce.experiment import Experiment
-from reproduce.processes import run_processes
 from reproduce.sle.paper import SLE
 from reproduce.sweep_options import sweep_parser
 from reproduce.wtf_rl.paper import WTF_RL

@@ -1,6 +1,7 @@
 import collections
 import dataclasses
 import functools
+import json
 
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ import tensorflow as tf
 from keras import ops
 
 from reproduce.experiment import Experiment
-from reproduce.record_file import append_record
 from reproduce.score_tables import TRUTH as COLUMNS
 from reproduce.spider.paper import state_units
 from reproduce.truth.examples_page import markdown_examples
@@ -301,7 +301,7 @@ def test_a_mixture_is_weighed_by_alpha(study):
 def test_kept_captions_are_told_how_true_they_are(study, tmp_path):
     truth, ids = study.data.truth("test"), study.data.test.image_ids
     record = {"settings": {"method": "mle", "seed": 4}, "result": {"r@1": 2.0}}
-    append_record(tmp_path / "points.jsonl", record)
+    (tmp_path / "points.jsonl").write_text(json.dumps(record))
     with pytest.raises(ValueError, match="`sweep` must keep captions"):
         kept_captions(TRUTH, tmp_path, ids)
     with run_eagerly():
