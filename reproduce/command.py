@@ -18,8 +18,16 @@ PAPERS = {
     "sle": ("reproduce.sle.paper", "SLE", "CIDEr-D, and diverse captions"),
     "spider": ("reproduce.spider.paper", "SPIDER", "metrics, word by word"),
     "wtf_rl": ("reproduce.wtf_rl.paper", "WTF_RL", "a fixed retriever"),
-    "truth": ("reproduce.truth.paper", "TRUTH", "what is true of the world"),
-    "all": ("reproduce.all.paper", "ALL", "all of these, on the same axes"),
+    "truth": (
+        "reproduce.comparisons.truth.paper",
+        "TRUTH",
+        "what is true of the world",
+    ),
+    "all": (
+        "reproduce.comparisons.all.paper",
+        "ALL",
+        "all of these, on the same axes",
+    ),
 }
 #: What else can be run: a module with `main()`, and a line about it.
 COMMANDS = {
@@ -38,14 +46,17 @@ COMMANDS = {
         "print tables of trade-off curves and draw their figure",
     ),
     "strangers": (
-        "reproduce.strangers.command",
+        "reproduce.comparisons.strangers.command",
         "train listeners that never met the speakers they will hear",
     ),
     "estimators": (
-        "reproduce.estimators.command",
+        "reproduce.comparisons.estimators.command",
         "measure and draw bias, variance and cost of every estimator",
     ),
-    "axes": ("reproduce.all.figure", "draw the figure of all methods"),
+    "axes": (
+        "reproduce.comparisons.all.figure",
+        "draw the figure of all methods",
+    ),
     "retriever": (
         "reproduce.wtf_rl.retriever_command",
         "train a retriever alone",
@@ -196,7 +207,7 @@ def _sweep(paper, options, most):
             _tell_data(data)
         strangers = None
         if "strangers" in options.metrics:
-            from reproduce.strangers.command import strangers_of
+            from reproduce.comparisons.strangers.command import strangers_of
 
             strangers = strangers_of(options.data, options, data)
         sweep = paper_sweep(
@@ -232,8 +243,8 @@ def _work(sweep, begun, most):
 
 def _check_metrics(names):
     """Refuses names of scores before anything is built or trained."""
+    from reproduce.comparisons.strangers import STRANGERS
     from reproduce.scores import TRUTH
-    from reproduce.strangers import STRANGERS
     from tfcap.text import METRICS
 
     known = (*METRICS, TRUTH, STRANGERS)

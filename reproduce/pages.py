@@ -83,7 +83,7 @@ def _tables(name):
         yield from _titled(tables_of_runs([f"{path}.json"]).split("\n\n"))
     elif name == "estimators":
         # TensorFlow takes a moment: not for `--help`.
-        from reproduce.estimators.page import tables
+        from reproduce.comparisons.estimators.page import tables
 
         yield from tables(read_json(path / "estimators.json")).items()
     elif name == "speed":
@@ -247,7 +247,7 @@ def pages() -> list[pathlib.Path]:
         ROOT / "README.md",
         ROOT / "PAPERS.md",
         *sorted(ROOT.glob("docs/**/*.md")),
-        *sorted(ROOT.glob("reproduce/*/README.md")),
+        *sorted(ROOT.glob("reproduce/**/README.md")),
     ]
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from reproduce import example
+from reproduce.comparisons.strangers import STRANGER_SETTINGS
 from reproduce.psst.paper import PSST
 from reproduce.sle.paper import SLE
-from reproduce.strangers import STRANGER_SETTINGS
 from reproduce.sweep_records import load_records
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.eager import run_eagerly

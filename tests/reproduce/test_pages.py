@@ -17,6 +17,11 @@ from reproduce.sweep_records import read_lines
 RESULTS = pages.ROOT / "results"
 
 
+def page(name):
+    (path,) = pages.ROOT.glob(f"reproduce/**/{name}/README.md")
+    return path
+
+
 @pytest.mark.parametrize("name", pages.commands())
 def test_tables_are_what_their_records_make(name):
     written = pages.tables_path(name).read_text(encoding="utf-8")
@@ -33,20 +38,19 @@ def test_pages_have_the_numbers_of_the_tables(path):
 
 @pytest.mark.parametrize("name", [*PAPERS, "visdial"])
 def test_a_page_is_one_screen_and_has_a_table(name):
-    path = pages.ROOT / "reproduce" / name / "README.md"
-    text = path.read_text(encoding="utf-8")
+    text = page(name).read_text(encoding="utf-8")
     assert "<!-- table " in text and "## Decisions" in text
     text = re.sub(r"<!--.*?-->", "", text)
     assert len(re.findall(r"[^\s|:-][^\s|]*", text)) <= 1500
 
 
 def test_what_differs_is_named_and_written(tmp_path, monkeypatch, capsys):
-    page = tmp_path / "README.md"
+    path = tmp_path / "README.md"
     mark = "<!-- speed | Training steps | SCST torch SCST | times as fast -->"
-    page.write_text(f"A step is {mark}9.9<!-- end --> times as fast.\n")
+    path.write_text(f"A step is {mark}9.9<!-- end --> times as fast.\n")
     monkeypatch.setattr(pages, "ROOT", tmp_path)
     monkeypatch.setattr(pages, "commands", dict)
-    monkeypatch.setattr(pages, "pages", lambda: [page])
+    monkeypatch.setattr(pages, "pages", lambda: [path])
     monkeypatch.setattr(
         pages,
         "read_tables",
@@ -55,8 +59,8 @@ def test_what_differs_is_named_and_written(tmp_path, monkeypatch, capsys):
     assert main(["pages", "--check"]) == 1
     assert "README.md is not as its records are" in capsys.readouterr().err
     assert main(["pages"]) == 0
-    assert page.read_text().count("3.3<!-- end -->") == 1
-    page.write_text(page.read_text().replace("torch SCST", "torch"))
+    assert path.read_text().count("3.3<!-- end -->") == 1
+    path.write_text(path.read_text().replace("torch SCST", "torch"))
     assert main(["pages"]) == 2
     assert "must name one table and row" in capsys.readouterr().err
 
@@ -129,11 +133,10 @@ def test_marks_of_nothing_are_refused(monkeypatch, mark, words):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_commands_on_pages_are_understood(name):
-    path = pages.ROOT / "reproduce" / name / "README.md"
     paper = open_paper(name)
     found = re.findall(
         rf"^python -m reproduce {name} (.*?)(?: *#.*)?$",
-        path.read_text(encoding="utf-8"),
+        page(name).read_text(encoding="utf-8"),
         re.M,
     )
     assert found
