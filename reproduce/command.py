@@ -6,8 +6,8 @@ import subprocess
 import sys
 import time
 
-from reproduce.asked_grid import asked_grid
 from reproduce.own_data import adapted
+from reproduce.sweep_options import asked_grid
 from reproduce.sweep_options import sweep_parser
 from tfcap._io import command
 from tfcap._io import make_folder

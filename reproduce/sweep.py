@@ -9,16 +9,16 @@ import time
 import traceback
 
 from reproduce.locks import locked
-from reproduce.sweep_grid import expand_grid
-from reproduce.sweep_grid import plain_settings
-from reproduce.sweep_grid import settings_key
-from reproduce.sweep_grid import settings_name
 from reproduce.sweep_records import RECORD
+from reproduce.sweep_records import expand_grid
 from reproduce.sweep_records import flat_record
 from reproduce.sweep_records import merge_records
 from reproduce.sweep_records import plain_result
+from reproduce.sweep_records import plain_settings
 from reproduce.sweep_records import read_lines
 from reproduce.sweep_records import read_record
+from reproduce.sweep_records import settings_key
+from reproduce.sweep_records import settings_name
 from tfcap._io import is_full
 from tfcap._io import make_folder
 from tfcap._io import read_sealed

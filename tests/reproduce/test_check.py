@@ -5,10 +5,10 @@ import subprocess
 import pytest
 
 from reproduce import check
-from reproduce.asked_grid import asked_grid
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
+from reproduce.sweep_options import asked_grid
 from reproduce.sweep_options import sweep_parser
 from reproduce.sweep_records import load_records
 from reproduce.visdial.rows import ROWS

@@ -5,14 +5,14 @@ import shlex
 import pytest
 
 from reproduce import pages
-from reproduce.asked_grid import asked_grid
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
-from reproduce.sweep_grid import expand_grid
-from reproduce.sweep_grid import settings_key
+from reproduce.sweep_options import asked_grid
 from reproduce.sweep_options import sweep_parser
+from reproduce.sweep_records import expand_grid
 from reproduce.sweep_records import read_lines
+from reproduce.sweep_records import settings_key
 
 RESULTS = pages.ROOT / "results"
 
