@@ -242,12 +242,12 @@ def _add_outside(path, files):
         content = (ROOT / path).read_bytes()
         files.append(site.file(f"repository/{path}", content))
         return
-    code = (ROOT / path).read_text()
-    text = (
-        f"---\nsearch:\n  exclude: true\n---\n\n# {path}\n\n"
-        f"```{_LANGUAGES.get(suffix, 'text')}\n{code.rstrip()}\n```\n"
-    )
-    site.add(f"repository/{path}.md", path, text)
+    text = (ROOT / path).read_text()
+    if suffix != ".md":
+        language = _LANGUAGES.get(suffix, "text")
+        text = f"# {path}\n\n```{language}\n{text.rstrip()}\n```\n"
+    text = f"---\nsearch:\n  exclude: true\n---\n\n{text}"
+    site.add(f"repository/{path.removesuffix('.md')}.md", path, text)
 
 
 def on_page_markdown(markdown, page, config, files):
