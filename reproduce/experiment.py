@@ -13,7 +13,6 @@ import keras
 
 from reproduce.captioning.caption_data import about_data
 from reproduce.captioning.caption_data import check_prepared
-from reproduce.captioning.caption_data import data_of_study
 from reproduce.captioning.pretrained import SPEAKER
 from reproduce.captioning.pretrained import check_pretrained
 from reproduce.captioning.pretrained import take_pretrained
@@ -130,7 +129,7 @@ class Experiment(Study):
         }
         super().__init__(directory, about, seed, verbose)
         self.paper = paper
-        self.data = data_of_study(data, self.about)
+        self.data = data
         for name in given.keys() - {"features"}:
             check_prepared(given[name], self.data, name)
         self._source = pretrained

@@ -60,8 +60,7 @@ class Sweep:
         digest: String that identifies the data of all points. Kept in
             `sweep.json` and with every point; a directory with points of
             another one is refused. Points that were made without a digest
-            count as done, and it is said that they cannot be checked.
-            Defaults to `None`, nothing is checked.
+            count as done. Defaults to `None`, nothing is checked.
         headline: Names of the results that are told first when a point is
             done. Defaults to `()`: the first six numbers are told.
         measures: Names that results are to have. A point without one is run
@@ -113,7 +112,8 @@ class Sweep:
         self._published = merge_records(lines)
         # Records that have been read, with the time of their file.
         self._read = {}
-        self._tell_unchecked()
+        # Refuses records of other settings or data.
+        self.records()
         # Keys of points whose measures could not all be had.
         self._incomplete = set()
 
@@ -333,16 +333,6 @@ class Sweep:
                 f"Received: directory={self.directory!r}, in which {name} is "
                 "of data with other ids, captions or features. Choose another "
                 "one."
-            )
-
-    def _tell_unchecked(self):
-        """Says how many points were made before there were digests."""
-        records = filter(None, map(self._record, self.points))
-        bare = sum("digest" not in record for record in records)
-        if self.digest and bare:
-            self._say(
-                f"{bare} points were written without a digest of their data: "
-                "that these are the same data cannot be checked."
             )
 
     def _path(self, *names):

@@ -12,7 +12,6 @@ import numpy as np
 
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
-from reproduce.comparisons.truth.examples_page import markdown_examples
 from reproduce.point_log import kept_report
 from reproduce.score_tables import TRUTH
 from reproduce.score_tables import by_row
@@ -20,8 +19,11 @@ from reproduce.score_tables import score_table
 from reproduce.sweep_records import load_records
 from reproduce.world import load_world
 from reproduce.world.truth import Truth
+from reproduce.world.truth import read_caption
 from tfcap._io import command
 
+#: What is before a claim that is false, and around words that are not read.
+_FALSE, _UNREAD = "\u2717", "?"
 _COLUMNS = {"cider_d": ("CIDEr-D", 1), "r@10": ("own R@10", 1), **TRUTH}
 
 
@@ -90,6 +92,64 @@ def kept_captions(paper, sweep, image_ids):
             f"`sweep` must keep captions. Received: {str(sweep)!r}, with none."
         )
     return kept
+
+
+def markdown_examples(said: dict, truth, rows) -> str:
+    """Captions, and what in them is false, as a table of Markdown.
+
+    Args:
+        said: Dict of captions of all images by the name of who says them.
+        truth: `reproduce.world.truth.Truth` of these images.
+        rows: Integers, the images to show.
+
+    Example:
+
+    >>> from reproduce.comparisons.truth.kept import markdown_examples
+    >>> from reproduce.world import Scene, Thing
+    >>> from reproduce.world.truth import Truth
+    >>> ball = Thing("ball", "red", "large", "plain", 20.0, 30.0, 9.0)
+    >>> truth = Truth([Scene("grass", (ball,))])
+    >>> print(markdown_examples({"f1": ["a blue ball on on"]}, truth, [0]))
+    | image | who | caption | false, or not read | true / said |
+    |---|---|---|---|---|
+    | 0 | f1 | a blue ball on on | ✗ blue; ? on on | 1 / 2 |
+    """
+    lines = [
+        "| image | who | caption | false, or not read | true / said |",
+        "|---|---|---|---|---|",
+    ]
+    for row in map(int, rows):
+        for name, captions in said.items():
+            wrong = faults(truth, captions[row], row)
+            worth = _worth(truth, captions[row], row)
+            cells = str(row), name, captions[row], wrong, worth
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def faults(truth, caption, row) -> str:
+    """Text of the false claims of a caption, and of its unread words."""
+    judged, claims = truth.judge(caption, row), read_caption(caption)
+    wrong = [
+        " ".join([_FALSE, claim.value, _about(claims, claim)]).strip()
+        for claim in judged.claims
+        if not claim.true
+    ]
+    unread = [f"{_UNREAD} {' '.join(claims.unread)}"] if claims.unread else []
+    return "; ".join([*wrong, *unread])
+
+
+def _about(claims, claim):
+    """The noun phrases that a claim is about, where they are several."""
+    if len(claim.mentions) < 2:
+        return ""
+    one, other = (claims.mentions[i] for i in claim.mentions)
+    return f"({one}, {other})"
+
+
+def _worth(truth, caption, row):
+    claims = truth.judge(caption, row).claims
+    return f"{sum(claim.true for claim in claims)} / {len(claims)}"
 
 
 if __name__ == "__main__":

@@ -8,9 +8,8 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from reproduce.comparisons.truth.examples_page import markdown_examples
-from reproduce.comparisons.truth.examples_page import write_examples
 from reproduce.comparisons.truth.kept import kept_captions
+from reproduce.comparisons.truth.kept import markdown_examples
 from reproduce.comparisons.truth.paper import REWARDS
 from reproduce.comparisons.truth.paper import ROWS
 from reproduce.comparisons.truth.paper import TRUTH
@@ -315,9 +314,6 @@ def test_kept_captions_are_told_how_true_they_are(study, tmp_path):
     assert found[4][0]["r@1"] == 2.0 and found[4][1] == report.captions
     shown = markdown_examples({"mle": report.captions}, truth, [0, 1])
     assert shown.count(f"| {report.captions[0]} |") >= 1
-    page = tmp_path / "page.html"
-    write_examples(page, {"mle": report.captions}, truth, [0, 1])
-    assert page.read_text(encoding="utf-8").count("<article>") == 2
     with pytest.raises(ValueError, match="with captions of 11 images"):
         kept_captions(TRUTH, tmp_path, [None])
     with pytest.raises(ValueError, match="not all of them those of that"):
