@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -154,7 +155,8 @@ def run_processes(
     """Runs a command as several processes, and waits for all.
 
     Each takes the points that no other has locked, and has its share of the
-    cores, unless the environment says how many threads.
+    cores, unless the environment says how many threads. SIGTERM is handed on,
+    as a terminal hands on Ctrl-C.
 
     Returns:
         Integer, the greatest exit status.
@@ -166,11 +168,19 @@ def run_processes(
         subprocess.Popen([*program, *arguments], env=environment)
         for _ in range(count)
     ]
+
+    def hand_on(number, frame):
+        for process in running:
+            process.send_signal(number)
+
+    before = signal.signal(signal.SIGTERM, hand_on)
     try:
         codes = [process.wait() for process in running]
     except KeyboardInterrupt:
         # They have had Ctrl-C, too, and keep what is done.
         codes = [process.wait() for process in running]
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return max(code if code >= 0 else 128 - code for code in codes)
 
 
