@@ -24,6 +24,10 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from reproduce.captioning import write_caption_page
 from reproduce.captioning.load_data import WORLDS
+from reproduce.comparisons.strangers import STRANGER_SETTINGS
+from reproduce.comparisons.strangers import StrangerPanel
+from reproduce.comparisons.strangers import Strangers
+from reproduce.comparisons.strangers.learned_data import learned_data
 from reproduce.example import SIZES
 from reproduce.example import example_parser
 from reproduce.example import parse_example
@@ -31,10 +35,6 @@ from reproduce.example import run_example
 from reproduce.experiment import Experiment
 from reproduce.point_log import log_point
 from reproduce.psst.paper import PSST
-from reproduce.strangers import STRANGER_SETTINGS
-from reproduce.strangers import StrangerPanel
-from reproduce.strangers import Strangers
-from reproduce.strangers.learned_data import learned_data
 from tfcap._io import command
 
 SHOWN = {

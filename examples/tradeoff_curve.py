@@ -54,7 +54,7 @@ def report(records, options, name, rho):
     (options.out / "tables.md").write_text(text + "\n")
     print("\n\n".join(map(str, tables)))
     print(f"\nTables: {options.out / 'tables.md'}")
-    print(f"Points: {options.out / 'points.jsonl'}")
+    print(f"Points: {options.out / 'points'}")
     print(f"To watch: tensorboard --logdir {options.out / 'tensorboard'}")
 
 

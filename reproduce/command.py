@@ -2,12 +2,13 @@
 
 import importlib
 import os
+import signal
+import subprocess
 import sys
+import time
 
-from reproduce.asked_grid import asked_grid
 from reproduce.own_data import adapted
-from reproduce.processes import renew_process
-from reproduce.processes import run_processes
+from reproduce.sweep_options import asked_grid
 from reproduce.sweep_options import sweep_parser
 from tfcap._io import command
 from tfcap._io import make_folder
@@ -18,8 +19,16 @@ PAPERS = {
     "sle": ("reproduce.sle.paper", "SLE", "CIDEr-D, and diverse captions"),
     "spider": ("reproduce.spider.paper", "SPIDER", "metrics, word by word"),
     "wtf_rl": ("reproduce.wtf_rl.paper", "WTF_RL", "a fixed retriever"),
-    "truth": ("reproduce.truth.paper", "TRUTH", "what is true of the world"),
-    "all": ("reproduce.all.paper", "ALL", "all of these, on the same axes"),
+    "truth": (
+        "reproduce.comparisons.truth.paper",
+        "TRUTH",
+        "what is true of the world",
+    ),
+    "all": (
+        "reproduce.comparisons.all.paper",
+        "ALL",
+        "all of these, on the same axes",
+    ),
 }
 #: What else can be run: a module with `main()`, and a line about it.
 COMMANDS = {
@@ -38,14 +47,17 @@ COMMANDS = {
         "print tables of trade-off curves and draw their figure",
     ),
     "strangers": (
-        "reproduce.strangers.command",
+        "reproduce.comparisons.strangers.command",
         "train listeners that never met the speakers they will hear",
     ),
     "estimators": (
-        "reproduce.estimators.command",
+        "reproduce.comparisons.estimators.command",
         "measure and draw bias, variance and cost of every estimator",
     ),
-    "axes": ("reproduce.all.figure", "draw the figure of all methods"),
+    "axes": (
+        "reproduce.comparisons.all.figure",
+        "draw the figure of all methods",
+    ),
     "retriever": (
         "reproduce.wtf_rl.retriever_command",
         "train a retriever alone",
@@ -54,15 +66,19 @@ COMMANDS = {
         "reproduce.coco_text",
         "make a data set of COCO's captions, without photographs",
     ),
-    "pages": ("reproduce.pages", "write the tables of results into the pages"),
+    "pages": (
+        "reproduce.pages",
+        "write the tables of results, and the numbers of pages from them",
+    ),
     "check": (
-        "reproduce.evidence.command",
-        "check every claim of the pages by its records, and by new runs",
+        "reproduce.check",
+        "train a row of each paper again and say whether its finding holds",
     ),
 }
 #: Points after which a process begins anew: TensorFlow never gives back graphs
 #: with gradients of their own, up to half a gigabyte a point.
 _POINTS = 10
+_PROGRAM = (sys.executable, "-m", "reproduce")
 
 
 def main(arguments: list[str] | None = None):
@@ -79,8 +95,6 @@ def main(arguments: list[str] | None = None):
         print(_help())
         return 0
     name, *rest = arguments
-    if name == "--check":
-        name = "check"
     if name in PAPERS:
         return sweep_main(open_paper(name), rest, most)
     if name in COMMANDS:
@@ -135,6 +149,41 @@ def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
     return _sweep(paper, options, most)
 
 
+def run_processes(
+    arguments: list[str], count: int, program: tuple = _PROGRAM
+) -> int:
+    """Runs a command as several processes, and waits for all.
+
+    Each takes the points that no other has locked, and has its share of the
+    cores, unless the environment says how many threads. SIGTERM is handed on,
+    as a terminal hands on Ctrl-C.
+
+    Returns:
+        Integer, the greatest exit status.
+    """
+    share = str(max((os.cpu_count() or 1) // count, 1))
+    names = "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"
+    environment = {**dict.fromkeys(names, share), **os.environ}
+    running = [
+        subprocess.Popen([*program, *arguments], env=environment)
+        for _ in range(count)
+    ]
+
+    def hand_on(number, frame):
+        for process in running:
+            process.send_signal(number)
+
+    before = signal.signal(signal.SIGTERM, hand_on)
+    try:
+        codes = [process.wait() for process in running]
+    except KeyboardInterrupt:
+        # They have had Ctrl-C, too, and keep what is done.
+        codes = [process.wait() for process in running]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return max(code if code >= 0 else 128 - code for code in codes)
+
+
 @command(ValueError)
 def _sweep(paper, options, most):
     # TensorFlow takes a moment: not for `--help`.
@@ -168,7 +217,7 @@ def _sweep(paper, options, most):
             _tell_data(data)
         strangers = None
         if "strangers" in options.metrics:
-            from reproduce.strangers.command import strangers_of
+            from reproduce.comparisons.strangers.command import strangers_of
 
             strangers = strangers_of(options.data, options, data)
         sweep = paper_sweep(
@@ -183,29 +232,29 @@ def _sweep(paper, options, most):
             strangers=strangers,
             measures=strangers.wanted if strangers else (),
         )
-        return _work(sweep, options.earlier, most)
+        return _work(sweep, options.begun, most)
     except KeyboardInterrupt:
         print("\nStopped. What is done is kept; the same command goes on.")
         return 130
 
 
-def _work(sweep, earlier, most):
+def _work(sweep, begun, most):
     """Does what is missing of a sweep, by as many processes as it takes."""
-    known = len(sweep.failures()) if earlier is None else earlier
+    since = time.time() if begun is None else begun
     # Workers know each other by their processes.
     most = None if os.environ.get("TF_CONFIG") else most
-    status = sweep.work(most=most, earlier=known)
+    status = sweep.work(most=most, begun=since)
     if status is None:
-        renew_process(
-            *([] if earlier is not None else ["--earlier", f"{known}"])
-        )
+        sys.stdout.flush()
+        more = [] if begun is not None else ["--begun", f"{since}"]
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], *more])
     return status
 
 
 def _check_metrics(names):
     """Refuses names of scores before anything is built or trained."""
+    from reproduce.comparisons.strangers import STRANGERS
     from reproduce.scores import TRUTH
-    from reproduce.strangers import STRANGERS
     from tfcap.text import METRICS
 
     known = (*METRICS, TRUTH, STRANGERS)

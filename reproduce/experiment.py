@@ -13,17 +13,16 @@ import keras
 
 from reproduce.captioning.caption_data import about_data
 from reproduce.captioning.caption_data import check_prepared
-from reproduce.captioning.caption_data import data_of_study
 from reproduce.captioning.pretrained import SPEAKER
 from reproduce.captioning.pretrained import check_pretrained
 from reproduce.captioning.pretrained import take_pretrained
 from reproduce.captioning.rates import rising
+from reproduce.comparisons.strangers import STRANGERS
 from reproduce.scores import TRUTH
 from reproduce.scores import bring_up_to_date
 from reproduce.scores import human_record
 from reproduce.scores import human_scores
 from reproduce.scores import named
-from reproduce.strangers import STRANGERS
 from reproduce.study import Study
 from reproduce.study import read_written
 from reproduce.study import write_json
@@ -88,8 +87,8 @@ class Experiment(Study):
         given: Dict of what the caller brings instead of what the experiment
             would train, such as `"retriever"`; with the `"name"` that tells
             it from others. Defaults to nothing.
-        strangers: `reproduce.strangers.Strangers` that hear the captions of
-            every point, for the metric `"strangers"`. Defaults to `None`.
+        strangers: `Strangers` that hear the captions of every point, for the
+            metric `"strangers"`. Defaults to `None`.
 
     Raises:
         ValueError: If the directory holds an experiment of other settings,
@@ -130,7 +129,7 @@ class Experiment(Study):
         }
         super().__init__(directory, about, seed, verbose)
         self.paper = paper
-        self.data = data_of_study(data, self.about)
+        self.data = data
         for name in given.keys() - {"features"}:
             check_prepared(given[name], self.data, name)
         self._source = pretrained

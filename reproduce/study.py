@@ -8,7 +8,7 @@ import time
 
 import keras
 
-from reproduce.claims import Claims
+from reproduce.locks import locked
 from tfcap._io import make_folder
 from tfcap._io import malformed
 from tfcap._io import read_sealed
@@ -20,9 +20,6 @@ from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import load_network
 from tfcap.training import save_network
-
-#: What folders tell since they tell a digest: older ones did not know it.
-SINCE_DIGESTS = ("digest", "image_preprocessing")
 
 
 class Study:
@@ -41,9 +38,7 @@ class Study:
         directory: String or path.
         about: Dict that JSON can hold: the settings, data and seed of the
             study, and the `"digest"` of its data. Written down, and compared
-            when the folder is opened again. A folder that was made before
-            there were digests goes on, and it is said that its data cannot be
-            checked.
+            when the folder is opened again.
         seed: Integer.
         verbose: 0 for silence, 1 for progress bars, 2 for lines: what begins,
             and every epoch.
@@ -60,7 +55,6 @@ class Study:
         self.seed = seed
         self._verbose = verbose
         self.about = self._own(about)
-        self._claims = Claims(os.path.join(self.directory, "claims"))
 
     @property
     def verbose(self):
@@ -84,16 +78,14 @@ class Study:
         Returns:
             Dict of networks by role.
         """
+        lock = self.path(name, "lock")
         while not (networks := self.load(name)):
-            claim = None
-            if is_chief():
-                claim = self._claims.take(f"{name.replace('/', '_')}.json")
-            if not from_chief(claim is not None):
-                time.sleep(1.0)
-                continue
-            with claim or contextlib.nullcontext():
-                networks = self.load(name)
-                return networks or train()
+            with contextlib.ExitStack() as stack:
+                held = is_chief() and stack.enter_context(locked(lock, False))
+                if from_chief(bool(held)):
+                    networks = self.load(name)
+                    return networks or train()
+            time.sleep(1.0)
         # A run may have ended before it had removed them.
         self._drop_checkpoints(name)
         return networks
@@ -180,17 +172,8 @@ class Study:
             write_json(path, about)
             return about
         found = read_study(self.directory)
-        # Settings that came later were not there to differ.
-        settings = {**about["settings"], **found["settings"]}
         keys = dict.fromkeys([*about, *found])
-        if "digest" in about and "digest" not in found:
-            self.say(
-                f"{path} was written before studies kept a digest of their "
-                "data: that these are the same data cannot be checked."
-            )
-            keys = [key for key in keys if key not in SINCE_DIGESTS]
-        seen = {**found, "settings": settings}
-        wrong = [key for key in keys if seen.get(key) != about.get(key)]
+        wrong = [key for key in keys if found.get(key) != about.get(key)]
         if wrong:
             wrong = ["ids, captions or features"] * ("digest" in wrong) + [
                 key for key in wrong if key != "digest"

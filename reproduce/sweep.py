@@ -1,22 +1,24 @@
 """A sweep: many runs, each done once, by as many processes as there are."""
 
 import contextlib
+import datetime
 import hashlib
 import json
 import os
 import time
 import traceback
 
-from reproduce.claims import Claims
-from reproduce.record_file import RecordLog
-from reproduce.record_file import append_record
-from reproduce.sweep_grid import expand_grid
-from reproduce.sweep_grid import plain_settings
-from reproduce.sweep_grid import settings_key
-from reproduce.sweep_grid import settings_name
+from reproduce.locks import locked
+from reproduce.sweep_records import RECORD
+from reproduce.sweep_records import expand_grid
 from reproduce.sweep_records import flat_record
 from reproduce.sweep_records import merge_records
 from reproduce.sweep_records import plain_result
+from reproduce.sweep_records import plain_settings
+from reproduce.sweep_records import read_lines
+from reproduce.sweep_records import read_record
+from reproduce.sweep_records import settings_key
+from reproduce.sweep_records import settings_name
 from tfcap._io import is_full
 from tfcap._io import make_folder
 from tfcap._io import read_sealed
@@ -25,24 +27,26 @@ from tfcap._io import whole_file
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 
+_FAILURE = "failure.json"
+
 
 class Sweep:
     """Runs every point of a grid once, and keeps what each gave.
 
-    A point lands in `points.jsonl` the moment it is done, a line each, and
-    nothing is ever changed or taken out there. So a sweep that was stopped, by
-    Ctrl-C or by force, does what is missing when it is started again; a grid
-    that has grown, its new points. Started several times, in several terminals
-    or on several machines with one disk, it divides its points: who begins
-    with one holds a claim on it (a file in `claims/`), which is taken over
-    where its process has died. Under a `tf.distribute` strategy of several
-    workers, these do a point together, and hold one claim.
+    A point has a folder, `points/NAME`, in which `record.json` appears, whole,
+    the moment it is done. So a sweep that was stopped, by Ctrl-C or by force,
+    does what is missing when it is started again; a grid that has grown, its
+    new points. Started several times, in several terminals or by several tasks
+    of a cluster on one disk, each process takes points that are not there yet
+    and that no other has locked. Under a `tf.distribute` strategy of several
+    workers, these do a point together.
 
-    A point that fails is written to `failures.jsonl`, its traceback with it,
-    and does not stop the others. The next start tries it again.
+    A point that fails leaves `failure.json` in its folder, its traceback with
+    it, and does not stop the others. The next start tries it again.
 
     Args:
-        directory: String or path, made if absent.
+        directory: String or path, made if absent. Points that it has in
+            `points.jsonl`, as published records are, are done.
         run: Function of a point's settings, a dict, and a folder of its own, a
             string, for checkpoints from which it goes on where it was stopped,
             or anything else to keep. Returns a dict of what was found: numbers
@@ -56,17 +60,11 @@ class Sweep:
         digest: String that identifies the data of all points. Kept in
             `sweep.json` and with every point; a directory with points of
             another one is refused. Points that were made without a digest
-            count as done, and it is said that they cannot be checked.
-            Defaults to `None`, nothing is checked.
+            count as done. Defaults to `None`, nothing is checked.
         headline: Names of the results that are told first when a point is
             done. Defaults to `()`: the first six numbers are told.
         measures: Names that results are to have. A point without one is run
             once more, and what it then finds more is added. Defaults to `()`.
-        heartbeat: Float, seconds between signs of life of a claim. Defaults to
-            `10.0`.
-        patience: Float, seconds without one after which a claim is taken over;
-            that of a process that died on the same machine, at once. Defaults
-            to `120.0`.
         verbose: 1 to print each point, 0 for silence. Defaults to `1`.
 
     Raises:
@@ -95,8 +93,6 @@ class Sweep:
         grid,
         shared=None,
         measures=(),
-        heartbeat=10.0,
-        patience=120.0,
         verbose=1,
         digest=None,
         headline=(),
@@ -109,21 +105,19 @@ class Sweep:
         self.headline = tuple(headline)
         self.measures = tuple(measures)
         self.verbose = verbose
-        self._keys = [settings_key(point) for point in self.points]
         self._mark = _mark(shared)
-        make_folder(self.directory)
         self._own()
-        self._log = RecordLog(self._path("points.jsonl"))
-        self._failures = RecordLog(self._path("failures.jsonl"))
-        # What has been taken out of the log: its records, how many, and how
-        # they stand together.
-        self._merged = (None, 0, {})
-        self._tell_unchecked()
-        self._claims = Claims(self._path("claims"), heartbeat, patience)
+        lines = read_lines(self._path("points.jsonl"))
+        self._check(lines, "points.jsonl")
+        self._published = merge_records(lines)
+        # Records that have been read, with the time of their file.
+        self._read = {}
+        # Refuses records of other settings or data.
+        self.records()
         # Keys of points whose measures could not all be had.
         self._incomplete = set()
 
-    def work(self, wait=True, most=None, earlier=None):
+    def work(self, wait=True, most=None, begun=None):
         """Does the points that are missing.
 
         Args:
@@ -132,20 +126,19 @@ class Sweep:
                 Defaults to `True`.
             most: Integer, points after which to end though some are left.
                 Defaults to `None`, none.
-            earlier: Integer, failures that were known when this work began:
-                later ones are not tried again. Defaults to `None`, all that
-                are known now.
+            begun: Float, the time since which failures are not tried again, as
+                of `time.time()`. Defaults to `None`, now.
 
         Returns:
             0, or 1 if a point of the grid has failed: an exit code. `None`
             where `most` has ended it.
         """
-        earlier = len(self.failures()) if earlier is None else earlier
+        begun = time.time() if begun is None else begun
         waiting, done = False, 0
-        while left := from_chief(self._left(earlier)):
+        while left := from_chief(self._left(begun)):
             if done == most:
                 return None
-            if any(self._try(key, point, earlier) for key, point in left):
+            if any(self._try(point, begun) for point in left):
                 waiting, done = False, done + 1
                 continue
             if not wait:
@@ -153,8 +146,8 @@ class Sweep:
             if not waiting:
                 self._say(f"Waiting for {len(left)} points of other processes.")
             waiting = True
-            time.sleep(min(1.0, self._claims.heartbeat))
-        return self._conclude(earlier)
+            time.sleep(1.0)
+        return self._conclude(begun)
 
     def records(self):
         """Results of the grid's points that are done.
@@ -163,53 +156,49 @@ class Sweep:
             List of dicts, a point's settings and findings in one, in the order
             of the grid.
         """
-        found = self._found()
-        return [flat_record(found[key]) for key in self._keys if key in found]
+        found = map(self._record, self.points)
+        return [flat_record(record) for record in found if record]
 
     def missing(self):
         """The grid's points that are not done, as a list of settings."""
-        done = self._done()
-        pairs = zip(self._keys, self.points)
-        return [point for key, point in pairs if key not in done]
+        return [point for point in self.points if not self._is_done(point)]
 
     def incomplete(self):
         """The grid's points that are done, but for some measures."""
-        found, done = self._found(), self._done()
-        pairs = zip(self._keys, self.points)
-        return [p for key, p in pairs if key in found and key not in done]
+        return [point for point in self.missing() if self._record(point)]
 
     def failures(self):
-        """Every failure so far, of this grid or another.
+        """Failures of the grid's points that are not done.
 
         Returns:
-            List of dicts of `settings`, `error` and `traceback`, the oldest
-            first. A point that was done later is still in it.
+            List of dicts of `settings`, `error`, `traceback` and `time`.
         """
-        return list(self._failures.read())
+        found = map(self._failure, self.missing())
+        return [failure for failure in found if failure]
 
     def folder(self, settings):
         """The folder that `run` is given for a point."""
         return self._path("points", settings_name(settings))
 
-    def _try(self, key, point, earlier):
-        """Does a point if it is free. Returns whether it was."""
-        claim = None
-        if is_chief():
-            claim = self._claims.take(settings_name(point) + ".json")
-        if not from_chief(claim is not None):
-            return False
-        with claim or contextlib.nullcontext():
-            # Another process may have ended between our look and our claim.
-            if from_chief(self._is_left(key, earlier)):
-                self._do(key, point)
-        return True
-
-    def _do(self, key, point):
-        number = f"[{self._keys.index(key) + 1}/{len(self._keys)}]"
-        name = ", ".join(f"{k}={v}" for k, v in point.items())
-        self._say(f"{number} {name}")
+    def _try(self, point, begun):
+        """Does a point if no other process has it. Returns whether it was."""
         folder = self.folder(point)
         make_folder(folder)
+        with contextlib.ExitStack() as stack:
+            held = is_chief() and stack.enter_context(
+                locked(os.path.join(folder, "lock"), wait=False)
+            )
+            if not from_chief(bool(held)):
+                return False
+            # Another process may have ended between our look and our lock.
+            if from_chief(self._is_left(point, begun)):
+                self._do(point, folder)
+        return True
+
+    def _do(self, point, folder):
+        number = f"[{self.points.index(point) + 1}/{len(self.points)}]"
+        name = ", ".join(f"{k}={v}" for k, v in point.items())
+        self._say(f"{number} {name}")
         begun = time.monotonic()
         try:
             result = self.run(dict(point), folder)
@@ -219,15 +208,13 @@ class Sweep:
                 # No fault of the point, and no other point will do better.
                 raise
             text = f"{type(error).__name__}: {error}"
-            append_record(
-                self._path("failures.jsonl"),
-                {
-                    "settings": plain_settings(point),
-                    "error": text,
-                    "traceback": traceback.format_exc(),
-                    "time": _now(),
-                },
-            )
+            failure = {
+                "settings": plain_settings(point),
+                "error": text,
+                "traceback": traceback.format_exc(),
+                "time": time.time(),
+            }
+            _write(os.path.join(folder, _FAILURE), failure)
             self._say(f"{number} failed: {text}")
             if os.environ.get("TF_CONFIG"):
                 # The others are in the midst of it, and cannot go on.
@@ -235,136 +222,118 @@ class Sweep:
             return
         if is_chief():
             seconds = round(time.monotonic() - begun, 3)
-            self._keep(number, key, point, result, seconds)
+            self._keep(number, point, result, seconds)
 
-    def _keep(self, number, key, point, result, seconds):
-        """Writes down what a point has found."""
-        known = self._found().get(key)
-        found = {**known["result"], **result} if known else result
+    def _keep(self, number, point, result, seconds):
+        """Writes down what a point has found; what was found first stands."""
+        known = self._record(point)
+        found = {**result, **known["result"]} if known else result
         lacking = [name for name in self.measures if name not in found]
         if lacking:
-            self._incomplete.add(key)
+            self._incomplete.add(settings_key(point))
             self._say(f"{number} is without {', '.join(lacking)}.")
-        # A process that was asleep may have been given up for dead.
-        if known and known["result"].keys() >= result.keys():
-            if not lacking:
-                self._say(f"{number} was done by another process meanwhile.")
-            return
-        append_record(
-            self._path("points.jsonl"),
-            {
+        if known is None or found.keys() > known["result"].keys():
+            about = {
                 "settings": plain_settings(point),
-                "result": result,
+                "result": found,
                 "shared": self._mark,
                 **({"digest": self.digest} if self.digest else {}),
                 "seconds": seconds,
                 "time": _now(),
-            },
-        )
+            }
+            _write(os.path.join(self.folder(point), RECORD), about)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.folder(point), _FAILURE))
         brief = _brief(result, self.headline)
         self._say(f"{number} {brief} ({seconds:.0f} s)")
 
-    def _left(self, earlier):
-        """Points neither done nor failed since this start, after their keys."""
-        out = set(self._done()) | set(self._failed(earlier))
-        pairs = zip(self._keys, self.points)
-        return [(key, point) for key, point in pairs if key not in out]
+    def _left(self, begun):
+        """Points neither done nor failed since this start."""
+        return [p for p in self.points if self._is_left(p, begun)]
 
-    def _is_left(self, key, earlier):
-        """Check whether one point is neither done nor has failed."""
-        record = self._found().get(key)
-        done = record is not None and self._is_done(key, record)
-        return not done and key not in self._failed(earlier)
+    def _is_left(self, point, begun):
+        return not (self._is_done(point) or self._has_failed(point, begun))
 
-    def _done(self):
-        """Records with all measures, as far as this start can have them."""
-        return {
-            key: record
-            for key, record in self._found().items()
-            if self._is_done(key, record)
-        }
-
-    def _is_done(self, key, record):
-        return key in self._incomplete or all(
-            name in record["result"] for name in self.measures
+    def _is_done(self, point):
+        """Check whether all measures are there, as far as they can be had."""
+        record = self._record(point)
+        return record is not None and (
+            settings_key(point) in self._incomplete
+            or all(name in record["result"] for name in self.measures)
         )
 
-    def _found(self):
-        """Records by key; only lines that have been added are looked at."""
-        records, (known, count, found) = self._log.read(), self._merged
-        if records is not known:
-            count, found = 0, {}
-        added = records[count:]
-        if any(record.get("shared") != self._mark for record in added):
-            raise ValueError(self._refusal(self._log.path))
-        for record in added:
-            self._check_data(record, self._log.path)
-        merge_records(added, found)
-        self._merged = records, len(records), found
-        return found
+    def _has_failed(self, point, begun):
+        failure = self._failure(point)
+        return failure is not None and failure["time"] >= begun
 
-    def _failed(self, earlier):
-        records = self._failures.read()[earlier:]
-        return {settings_key(r["settings"]): r for r in records}
+    def _record(self, point):
+        """The record of a point, or `None`; each file is read once."""
+        path = os.path.join(self.folder(point), RECORD)
+        try:
+            stamp = os.stat(path).st_mtime_ns
+        except FileNotFoundError:
+            return self._published.get(settings_key(point))
+        known, record = self._read.get(path, (None, None))
+        if stamp != known:
+            record = read_record(path)
+            self._check([record], path)
+            self._read[path] = stamp, record
+        return record
 
-    def _conclude(self, earlier):
-        done, records = self._done(), self._failed(earlier)
-        failed = [k for k in self._keys if k in records and k not in done]
-        count = sum(key in done for key in self._keys)
-        self._say(f"{count} of {len(self._keys)} points are done.")
+    def _failure(self, point):
+        path = os.path.join(self.folder(point), _FAILURE)
+        try:
+            return read_sealed(path, "Remove it: the point is done again.")
+        except FileNotFoundError:
+            return None
+
+    def _conclude(self, begun):
+        missing = self.missing()
+        failed = [p for p in missing if self._has_failed(p, begun)]
+        count = len(self.points) - len(missing)
+        self._say(f"{count} of {len(self.points)} points are done.")
         if failed:
-            self._say(f"{len(failed)} failed; see failures.jsonl:")
-        for key in failed:
-            self._say(f"  {key}: {records[key]['error']}")
+            self._say(f"{len(failed)} failed; see points/*/{_FAILURE}:")
+        for point in failed:
+            self._say(
+                f"  {settings_key(point)}: {self._failure(point)['error']}"
+            )
         return int(bool(failed))
 
     def _own(self):
         """Writes down what the sweep is about; refuses another one's folder."""
+        make_folder(self.directory)
         path = self._path("sweep.json")
         try:
             found = read_sealed(path, "Move it elsewhere: it is made again.")
         except FileNotFoundError:
-            with whole_file(path, "w") as file:
-                about = {"shared": self.shared}
-                if self.digest:
-                    about["digest"] = self.digest
-                json.dump(sealed(about), file, indent=1)
+            about = {"shared": self.shared}
+            _write(
+                path, about | ({"digest": self.digest} if self.digest else {})
+            )
         else:
             known = isinstance(found, dict) and "shared" in found
-            if not known or _mark(found["shared"]) != self._mark:
-                raise ValueError(self._refusal(path))
-            self._check_data(found, path)
+            mark = _mark(found["shared"]) if known else None
+            self._check([{**found, "shared": mark}] if known else [{}], path)
 
-    def _check_data(self, found, path):
-        """Refuses what is of other data, where both have a digest."""
-        if self.digest is None or found.get("digest", self.digest) == (
-            self.digest
-        ):
-            return
-        raise ValueError(
-            "`directory` must be empty or of a sweep on the same data. "
-            f"Received: directory={self.directory!r}, in which "
-            f"{os.path.basename(path)} is of data with other ids, captions or "
-            "features. Choose another one."
-        )
-
-    def _tell_unchecked(self):
-        """Says how many points were made before there were digests."""
-        records = self._found().values() if self.digest else ()
-        bare = sum("digest" not in record for record in records)
-        if bare:
-            self._say(
-                f"{bare} points were written without a digest of their data: "
-                "that these are the same data cannot be checked."
+    def _check(self, records, path):
+        """Refuses what is of other settings, or of other data."""
+        name = os.path.basename(path)
+        if any(record.get("shared") != self._mark for record in records):
+            raise ValueError(
+                "`directory` must be empty or of a sweep with the same shared "
+                f"settings. Received: directory={self.directory!r}, in which "
+                f"{name} is of others than shared={self.shared!r}. Choose "
+                "another one."
             )
-
-    def _refusal(self, path):
-        return (
-            "`directory` must be empty or of a sweep with the same shared "
-            f"settings. Received: directory={self.directory!r}, in which "
-            f"{os.path.basename(path)} is of others than "
-            f"shared={self.shared!r}. Choose another one."
-        )
+        digests = {record.get("digest", self.digest) for record in records}
+        if self.digest is not None and digests - {self.digest}:
+            raise ValueError(
+                "`directory` must be empty or of a sweep on the same data. "
+                f"Received: directory={self.directory!r}, in which {name} is "
+                "of data with other ids, captions or features. Choose another "
+                "one."
+            )
 
     def _path(self, *names):
         return os.path.join(self.directory, *names)
@@ -374,6 +343,11 @@ class Sweep:
             print(text, flush=True)
 
 
+def _write(path, content):
+    with whole_file(path, "w") as file:
+        json.dump(sealed(content), file, allow_nan=False)
+
+
 def _mark(shared):
     """Hash that tells sweeps with other shared settings apart."""
     text = json.dumps(shared, sort_keys=True)
@@ -381,7 +355,8 @@ def _mark(shared):
 
 
 def _now():
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    now = datetime.datetime.now(datetime.UTC)
+    return now.isoformat(timespec="microseconds")
 
 
 def _brief(result, headline=()):

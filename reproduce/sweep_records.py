@@ -1,14 +1,134 @@
-"""Results of a sweep's points, as its file holds them."""
+"""Settings and results of a sweep's points, as its files hold them."""
 
+import glob
+import hashlib
+import itertools
 import json
 import math
 import os
+import re
+import warnings
+from collections.abc import Mapping
 
 import numpy as np
 
-from reproduce.record_file import read_records
-from reproduce.sweep_grid import settings_key
+from tfcap._io import read_sealed
+from tfcap._io import unsealed
 
+
+def expand_grid(grid):
+    """All points of a grid.
+
+    Args:
+        grid: Dict of settings by name, in which a list is an axis and anything
+            else holds for all points; or a list of such dicts, for methods
+            that have different settings. Values are strings, numbers, booleans
+            or `None`.
+
+    Returns:
+        List of dicts. The last axis varies fastest. A point that several
+        dicts give is there once.
+
+    Raises:
+        TypeError: If a name is not a string or a value none of the above.
+        ValueError: If there is no point, or a number is not finite.
+
+    Example:
+
+    >>> from reproduce.sweep_records import expand_grid
+    >>> expand_grid({"method": "psst", "lambda": [1e-3, 3e-3]})
+    [{'method': 'psst', 'lambda': 0.001}, {'method': 'psst', 'lambda': 0.003}]
+    """
+    parts = [grid] if isinstance(grid, Mapping) else list(grid)
+    points = {}
+    for part in parts:
+        if not isinstance(part, Mapping):
+            raise TypeError(
+                "`grid` must be a dict or a list of dicts. Received: "
+                f"{part!r} in it."
+            )
+        axes = [_axis(value) for value in part.values()]
+        for values in itertools.product(*axes):
+            settings = dict(zip(part, values))
+            points.setdefault(settings_key(settings), settings)
+    if not points:
+        raise ValueError(
+            f"`grid` must have a point. Received: grid={grid!r}. Give every "
+            "axis a value."
+        )
+    return list(points.values())
+
+
+def settings_key(settings: dict | None) -> str:
+    """Settings as one string, the same for all ways to write them.
+
+    Example:
+
+    >>> from reproduce.sweep_records import settings_key
+    >>> settings_key({"seed": np.int64(0), "lambda": 1.0})
+    '{"lambda":1,"seed":0}'
+    """
+    plain = plain_settings(settings)
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+
+
+def settings_name(settings: dict) -> str:
+    """A name for files: readable, and of these settings alone.
+
+    Example:
+
+    >>> from reproduce.sweep_records import settings_name
+    >>> settings_name({"method": "psst", "lambda": 1e-3})
+    'method=psst,lambda=0.001-dab0a430'
+    """
+    key = settings_key(settings)
+    plain = plain_settings(settings)
+    words = ",".join(f"{name}={value}" for name, value in plain.items())
+    words = re.sub(r"[^\w=,.+-]", "_", words, flags=re.ASCII)
+    return f"{words[:100]}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+
+
+def plain_settings(settings):
+    """Settings as JSON holds them, numbers in one form."""
+    return {_name(name): _plain(name, v) for name, v in settings.items()}
+
+
+def _axis(value):
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    listed = isinstance(value, list | tuple | range | set | frozenset)
+    return list(value) if listed else [value]
+
+
+def _name(name):
+    if not isinstance(name, str):
+        raise TypeError(
+            f"`grid` must name its settings by strings. Received: {name!r}."
+        )
+    return name
+
+
+def _plain(name, value):
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | str):
+        return value
+    if not isinstance(value, int | float):
+        raise TypeError(
+            "`grid` must hold strings, numbers, booleans or None. Received: "
+            f"{name}={value!r}."
+        )
+    if not math.isfinite(value):
+        raise ValueError(
+            f"`grid` must hold finite numbers. Received: {name}={value!r}."
+        )
+    # Whole numbers beyond this one have no float of their own.
+    whole = abs(value) < 2**53 and value == int(value)
+    return int(value) if whole else value
+
+
+#: The file of a point in its folder.
+RECORD = "record.json"
 #: Tells panels apart: recall by captions that are the same for all points.
 PANEL = "human_strangers_r@10"
 #: Machines may differ in the rank of a caption or two.
@@ -37,13 +157,17 @@ def load_records(directory):
     >>> reproduce.sweep_records.load_records(folder)
     [{'seed': 0, 'r@10': 55.0}]
     """
-    path = os.path.join(str(directory), "points.jsonl")
-    records = merge_records(read_records(path))
+    folder = str(directory)
+    pattern = os.path.join(glob.escape(folder), "points", "*", RECORD)
+    points = map(read_record, sorted(glob.glob(pattern)))
+    points = sorted(points, key=lambda record: record.get("time", ""))
+    lines = read_lines(os.path.join(folder, "points.jsonl"))
+    records = merge_records([*lines, *points])
     if not records:
         raise ValueError(
             "`directory` must be of a sweep with a point. Received: "
-            f"directory={str(directory)!r}, without a record in points.jsonl. "
-            "Run the sweep first."
+            f"directory={folder!r}, without a record in points.jsonl or "
+            f"points/*/{RECORD}. Run the sweep first."
         )
     _check_alike(directory, records.values())
     return [flat_record(record) for record in records.values()]
@@ -69,33 +193,61 @@ def _check_alike(directory, records):
         )
 
 
-def merge_records(records, merged=None):
+def read_record(path) -> dict:
+    """The record of a point, from its folder."""
+    record = read_sealed(path, "Move it elsewhere: the point is done again.")
+    return _checked(record, path)
+
+
+def read_lines(path) -> list[dict]:
+    """The records of a published sweep, a line each; none without the file.
+
+    A line that is not whole is left out, with a warning that names it.
+    """
+    if not os.path.exists(path):
+        return []
+    records = []
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = unsealed(json.loads(line))
+            except (ValueError, RecursionError):
+                if line.strip():
+                    warnings.warn(
+                        f"{path}, line {number} is not whole, or not as it "
+                        f"was written, and does not count: {line[:60]!r}.",
+                        stacklevel=3,
+                    )
+                continue
+            records.append(_checked(record, path))
+    return records
+
+
+def _checked(record, path):
+    names = "settings", "result"
+    if isinstance(record, dict) and all(
+        isinstance(record.get(name), dict) for name in names
+    ):
+        return record
+    raise ValueError(
+        f"`{path}` must hold settings and results. Received: a record "
+        f"{record!r:.200}. Move it to another file: the point is done again."
+    )
+
+
+def merge_records(records):
     """Records by their point's key.
 
-    A later line of a point adds what the earlier ones have not found; what
-    they have stands, since two processes may both have done a point.
+    A later record of a point adds what the earlier ones have not found; what
+    they have stands.
     """
-    merged = {} if merged is None else merged
+    merged = {}
     for record in records:
-        if not all(
-            isinstance(record.get(name), dict)
-            for name in ("settings", "result")
-        ):
-            raise ValueError(
-                "`points.jsonl` must hold settings and results. Received: a "
-                f"record {record!r:.200}. Move its line to another file: the "
-                "point is done again."
-            )
         key = settings_key(record["settings"])
         before = merged.get(key, {"result": {}})
-        result = {**before["result"], **_absent_from(before, record)}
+        result = {**record["result"], **before["result"]}
         merged[key] = {**record, **before, "result": result}
     return merged
-
-
-def _absent_from(before, record):
-    result = record["result"]
-    return {k: v for k, v in result.items() if k not in before["result"]}
 
 
 def flat_record(record):

@@ -164,12 +164,16 @@ def _examples():
 def _papers():
     # In the order of PAPERS.md; what it does not link to comes last.
     index = (ROOT / "PAPERS.md").read_text()
-    names = re.findall(r"reproduce/(\w+)/README", index)
-    names += sorted(p.parent.name for p in ROOT.glob("reproduce/*/README.md"))
-    names = dict.fromkeys(names)
-    for name in names:
-        _include(f"papers/{name}.md", f"reproduce/{name}/README.md")
-    return [f"papers/{name}.md" for name in names]
+    sources = re.findall(r"reproduce/[\w/]+/README\.md", index)
+    found = sorted(ROOT.glob("reproduce/**/README.md"))
+    sources += [str(path.relative_to(ROOT)) for path in found]
+    pages = {
+        source: f"papers/{source.split('/')[-2]}.md"
+        for source in dict.fromkeys(sources)
+    }
+    for source, uri in pages.items():
+        _include(uri, source)
+    return list(pages.values())
 
 
 def _reference():
@@ -238,12 +242,12 @@ def _add_outside(path, files):
         content = (ROOT / path).read_bytes()
         files.append(site.file(f"repository/{path}", content))
         return
-    code = (ROOT / path).read_text()
-    text = (
-        f"---\nsearch:\n  exclude: true\n---\n\n# {path}\n\n"
-        f"```{_LANGUAGES.get(suffix, 'text')}\n{code.rstrip()}\n```\n"
-    )
-    site.add(f"repository/{path}.md", path, text)
+    text = (ROOT / path).read_text()
+    if suffix != ".md":
+        language = _LANGUAGES.get(suffix, "text")
+        text = f"# {path}\n\n```{language}\n{text.rstrip()}\n```\n"
+    text = f"---\nsearch:\n  exclude: true\n---\n\n{text}"
+    site.add(f"repository/{path.removesuffix('.md')}.md", path, text)
 
 
 def on_page_markdown(markdown, page, config, files):

@@ -92,8 +92,8 @@ class CaptionData:
     def prepared_outside(self):
         """The same data for networks that do not prepare images themselves.
 
-        Networks that were trained before they could hold mean and deviation
-        read standardized features; a study of such goes on with them.
+        Networks without a mean and deviation of their own read standardized
+        features.
         """
         if self.standardization in (None, OUTSIDE):
             return self
@@ -134,25 +134,13 @@ def about_data(data: CaptionData) -> dict:
     }
 
 
-def data_of_study(data: CaptionData, about) -> CaptionData:
-    """Data as the networks in a study's folder read them.
-
-    Args:
-        about: Dict, what the folder tells, see `about_data()`. One that was
-            made before networks could prepare images goes on with networks
-            whose images are standardized outside of them.
-    """
-    known = "image_preprocessing" in about
-    return data if known else data.prepared_outside()
-
-
 def data_for(network, data: CaptionData) -> CaptionData:
     """Data as one network reads them, prepared if it does not do it itself."""
     return data.prepared_outside() if _preparation(network) == OUTSIDE else data
 
 
 def check_prepared(network, data, name: str):
-    """Refuses a network whose images a study would prepare never, or twice.
+    """Refuses a network whose images a study would never prepare.
 
     Raises:
         ValueError: See above.
@@ -164,13 +152,6 @@ def check_prepared(network, data, name: str):
             f"`{name}` must prepare its images itself. Received: a {kind} that "
             "was saved without the mean and deviation of its features, in a "
             "study that feeds features as they are. Train it anew."
-        )
-    if how not in (None, OUTSIDE) and ready == OUTSIDE:
-        raise ValueError(
-            f"`{name}` must see features as they are. Received: a {kind} that "
-            "prepares its images itself, in a folder whose study, an older "
-            "one, standardizes features outside of its networks. Choose "
-            "another folder."
         )
 
 

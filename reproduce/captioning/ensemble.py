@@ -4,10 +4,10 @@ import os
 from dataclasses import replace
 
 from reproduce.captioning.rewarded import cider
-from reproduce.strangers import StrangerPanel
+from reproduce.comparisons.strangers import StrangerPanel
 from tfcap.rewards import LengthPenalty
 
-#: Makes of `reproduce.strangers`, the first of which a single retriever is of.
+#: Makes of the panel of held-out listeners; a single retriever is of the first.
 #: The panel's transformer is of none.
 MAKES = ("bag_of_words", "dual_encoder", "recurrent")
 #: Of the ensemble's weights: one for all seeds of speakers, as the panel of

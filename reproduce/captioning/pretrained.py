@@ -22,19 +22,12 @@ def check_pretrained(folder, about: dict):
 
     Raises:
         ValueError: If it is of other data, another seed or other settings of
-            the speaker, was made before there were digests of data, or has
-            not trained a speaker yet.
+            the speaker, or has not trained a speaker yet.
     """
     try:
         other = read_study(folder)
     except FileNotFoundError as error:
         raise _refusal(folder, "which holds no study.json") from error
-    if "digest" not in other or "digest" not in about:
-        raise _refusal(
-            folder,
-            "one of the two folders was made before studies kept a digest of "
-            "their data: that the data are the same cannot be checked",
-        )
     wrong = [name for name in _ABOUT if other.get(name) != about.get(name)]
     for field in dataclasses.fields(SpeakerSettings):
         name = field.name

@@ -11,8 +11,8 @@ from reproduce.captioning.settings import FLICKR8K_SPEAKER
 from reproduce.captioning.settings import QUICK_SPEAKER
 from reproduce.captioning.settings import WORLD_SPEAKER
 from reproduce.captioning.settings import SpeakerSettings
-from reproduce.strangers import STRANGER_SETTINGS
-from reproduce.strangers import StrangerSettings
+from reproduce.comparisons.strangers import STRANGER_SETTINGS
+from reproduce.comparisons.strangers import StrangerSettings
 from tfcap.methods import frozen_listener
 from tfcap.methods import frozen_speaker
 from tfcap.methods import g_gan

@@ -2,12 +2,12 @@
 
 import os
 
+from reproduce.psst_figures.figure import LETTERS
 from reproduce.psst_figures.methods import ALONE
 from reproduce.psst_figures.methods import RHO_ENDS
 from reproduce.psst_figures.methods import TITLES
 from reproduce.psst_figures.methods import method_title
-from reproduce.psst_figures.panels import LETTERS
-from reproduce.psst_figures.published import published_references
+from reproduce.psst_figures.methods import published_references
 from tensorboard_plugin_tfcap.summary import write_comparison
 
 #: Figure 3 and the lines that Tables 1 and 2 are read off at.

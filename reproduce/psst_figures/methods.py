@@ -1,5 +1,10 @@
-"""Methods of PSST's sweeps: their titles, and the curves of records."""
+"""Methods of a sweep, how they are compared, and what was published of them."""
 
+import re
+from typing import NamedTuple
+
+from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
+from tensorboard_plugin_tfcap.tradeoff import Reference
 from tfcap.curves import group_curves
 
 #: As the paper prints them, in the order of its legend; and our own.
@@ -171,3 +176,237 @@ def _of_rho(method, records, rho):
             "`python -m reproduce curves SWEEP --rho RHO` takes one of these."
         )
     return chosen
+
+
+#: Where they are from.
+DATA = "COCO"
+PAPER = f"Vered et al. 2019, on {DATA}"
+
+#: Table 1, naturalness at recall@5 = 80 %.
+AT_RECALL = {
+    "psst_multinomial": (1.119, 0.322, 0.264, 0.544, 0.206),
+    "psst_gumbel": (1.109, 0.320, 0.263, 0.541, 0.205),
+    "st_multinomial": (1.106, 0.300, 0.259, 0.542, 0.194),
+    "st_gumbel": (1.087, 0.288, 0.253, 0.528, 0.187),
+    "reinforce_joint": (0.902, 0.251, 0.247, 0.505, 0.189),
+}
+#: Its columns.
+AT_RECALL_OF = ("cider_d", "bleu_4", "meteor", "rouge_l", "spice")
+
+#: Table 2, recall@1, 5 and 10 in percent at CIDEr = 1.2.
+AT_CIDER = {
+    "psst_multinomial": (38.1, 74.2, 86.3),
+    "psst_gumbel": (37.6, 73.0, 85.7),
+    "st_multinomial": (31.9, 67.9, 81.8),
+    "st_gumbel": (31.8, 67.3, 80.6),
+    "st_gumbel_annealed": (24.2, 56.3, 70.9),
+    "reinforce_joint": (31.3, 67.0, 80.5),
+    "luo2018": (20.5, 49.1, 64.0),
+    "sr_pl": (33.0, 66.4, 80.1),
+    "g_gan": (14.3, 40.1, 55.8),
+}
+AT_CIDER_NOTE = (
+    "Published SR-PL is at CIDEr 1.17 on the Karpathy split, published G-GAN "
+    "at 0.795 on COCO's validation split."
+)
+
+#: Table 3, top: recall@1, 5 and 10 in percent at CIDEr = 1.13.
+ABLATION = {
+    "psst_multinomial": (45.3, 79.4, 89.9),
+    "psst_gumbel": (45.0, 78.8, 89.4),
+    "reinforce_joint": (38.9, 74.0, 86.2),
+    "luo2018": (27.7, 60.1, 74.6),
+    "frozen_speaker_luo": (32.6, 67.8, 81.8),
+    "frozen_speaker_mle": (19.3, 46.9, 61.3),
+}
+#: Table 3, bottom: human captions.
+HUMAN_CAPTIONS = {
+    "gt_on_psst_listener": (21.3, 46.9, 59.3),
+    "listener_gt": (25.4, 53.9, 66.8),
+}
+
+#: The paper's claims: a method, and what it is said to be above.
+CLAIMS = (
+    ("psst_multinomial", "st_multinomial"),
+    ("psst_multinomial", "st_gumbel"),
+    ("psst_multinomial", "reinforce_joint"),
+    ("psst_multinomial", "dense"),
+    ("psst_multinomial", "luo2018"),
+    ("psst_multinomial", "frozen_speaker_luo"),
+    ("psst_multinomial", "frozen_speaker_mle"),
+    ("psst_gumbel", "st_gumbel"),
+    ("st_gumbel", "st_gumbel_annealed"),
+    ("st_multinomial", "luo2018"),
+    ("reinforce_joint", "luo2018"),
+)
+
+
+def published_references():
+    """The paper's tables as points: each has two operating points at most.
+
+    Example:
+
+    >>> from reproduce import psst_figures
+    >>> references = psst_figures.published_references()
+    >>> references[0].title, references[0].metrics["r@10"]
+    ('psst_multinomial', 86.3)
+    """
+    recalls, references = ("r@1", "r@5", "r@10"), []
+    cider = {"sr_pl": 1.17, "g_gan": 0.795}
+    for method, values in AT_CIDER.items():
+        metrics = {**dict(zip(recalls, values))}
+        metrics["cider_d"] = cider.get(method, 1.2)
+        source = f"{PAPER}, Table 2"
+        references.append(Reference(method, metrics, source, DATA))
+    for method, values in AT_RECALL.items():
+        metrics = {**dict(zip(AT_RECALL_OF, values)), "r@5": 80.0}
+        source = f"{PAPER}, Table 1"
+        references.append(Reference(method, metrics, source, DATA))
+    for method, values in ABLATION.items():
+        metrics = {**dict(zip(recalls, values)), "cider_d": 1.13}
+        source = f"{PAPER}, Table 3"
+        references.append(Reference(method, metrics, source, DATA))
+    return references
+
+
+#: How captions come, by what stands before the names of scores.
+DECODINGS = {"": "", "beam_": "beam search", "greedy_": "greedy"}
+#: Measures at whose equal value methods are compared, the published first.
+COMPARED = {"cider_d": "CIDEr-D", "lm_log_prob": "log prob / word"}
+
+
+class View(NamedTuple):
+    """One way to compare points.
+
+    Args:
+        measure: String, what is held equal, as greedy records call it.
+    """
+
+    measure: str = "cider_d"
+    decoding: str = ""
+
+    @property
+    def naturalness(self):
+        """Name of the measure in records."""
+        return self.decoding + self.measure
+
+    @property
+    def title(self):
+        """The measure in words."""
+        return {**NATURALNESS, **COMPARED}.get(self.measure, self.measure)
+
+    def named(self, name):
+        """A table's name, told apart from that of the published view."""
+        parts = [DECODINGS[self.decoding]]
+        parts += [] if self.measure == "cider_d" else [self.title]
+        return ", ".join([name, *filter(None, parts)])
+
+
+def views(records: list[dict]):
+    """Ways to compare that records allow, the published one first.
+
+    Example:
+
+    >>> from reproduce.psst_figures.methods import views
+    >>> found = views([{"cider_d": 0.4, "beam_cider_d": 0.5}])
+    >>> [view.named("Table 2") for view in found]
+    ['Table 2', 'Table 2, beam search']
+    """
+    every = [View(measure, kind) for kind in DECODINGS for measure in COMPARED]
+    first, *others = every
+    there = [
+        view
+        for view in others
+        if any(measured(record, view.naturalness) for record in records)
+    ]
+    return [first, *there]
+
+
+RECALLS = ("r@1", "r@5", "r@10")
+FIXED = "fixed_"
+#: The mean of a panel of listeners, none of which met the speaker.
+STRANGERS = "strangers_"
+#: What stands before names of scores that are no other listener's.
+_NO_LISTENER = ("human_", "image_to_text_", "first_", "beam_", "greedy_")
+#: Who listens to human captions alone, and is the fixed listener itself.
+_ITSELF = "listener_gt"
+
+NOTE = (
+    "Fixed: the listener of phase 1, which heard people alone; own: the one "
+    "that began as it and learned with the speaker. What own exceeds fixed by "
+    "is a language of these two, or a listener that has learned more (the "
+    "frozen speaker's has learned more alone). Where they are one (a frozen "
+    "listener, as that of Luo et al.), the speaker was trained for it: it is "
+    "no stranger."
+)
+PANEL_NOTE = (
+    "Strangers: the mean of a panel of listeners of several makes that learned "
+    "from people alone (`python -m reproduce strangers`)."
+)
+
+
+def listeners(records: list[dict], recall: str = "r@10", decoding=""):
+    """Listeners of a record, those that never met the speakers first.
+
+    Args:
+        decoding: String before the names of scores, such as `"beam_"`.
+            Defaults to `""`.
+
+    Returns:
+        List of prefixes of `recall`: `"fixed_"`, those of other listeners,
+        and `""`, the speaker's own, where a record has it.
+
+    Example:
+
+    >>> from reproduce.psst_figures.methods import listeners
+    >>> listeners([{"r@10": 58.7, "fixed_r@10": 47.7, "human_r@10": 44.0}])
+    ['fixed_', '']
+    """
+    names = {name for r in records for name in r if measured(r, name)}
+    pattern = re.compile(
+        rf"{re.escape(decoding)}((?:\w+_)?){re.escape(recall)}$"
+    )
+    prefixes = {m[1] for name in names if (m := pattern.match(name))}
+    others = sorted(
+        p for p in prefixes if p and not any(x in p for x in _NO_LISTENER)
+    )
+    first = [STRANGERS, FIXED]
+    others.sort(key=lambda x: first.index(x) if x in first else len(first))
+    return [*others, *([""] if "" in prefixes else [])]
+
+
+def listener_notes(heard):
+    """Notes on the listeners that a table has columns of."""
+    notes = [NOTE] if len(heard) > 1 else []
+    return notes + [PANEL_NOTE] * (STRANGERS in heard)
+
+
+def listener_title(prefix):
+    """Title of a listener: `"fixed listener"`."""
+    if prefix == STRANGERS:
+        return "strangers"
+    return f"{prefix.removesuffix('_').replace('_', ' ') or 'own'} listener"
+
+
+def recall_head(recall, prefix, several):
+    """The head of a column: `"fixed R@10"`; `"R@10"` where one listens."""
+    word = prefix.removesuffix("_").replace("_", " ") or "own"
+    return f"{word} {recall.upper()}" if several else recall.upper()
+
+
+def with_fixed_listener(records: list[dict]):
+    """Records in which the fixed listener's own row says that it is fixed.
+
+    Returns:
+        List of dicts. Of human captions heard by the listener that learned
+        from these alone, recall by the fixed one is its own.
+    """
+    if FIXED not in listeners(records):
+        return list(records)
+    rescored = []
+    for record in records:
+        if record["method"] == _ITSELF:
+            own = {f"{FIXED}{k}": record[k] for k in RECALLS if k in record}
+            record = {**own, **record}
+        rescored.append(record)
+    return rescored

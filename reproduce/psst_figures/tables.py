@@ -1,35 +1,33 @@
-"""The paper's Tables 1 to 3 beside what a sweep has found."""
+"""The tables of PSST beside what a sweep has found, and of all its points."""
 
-from reproduce.psst_figures.alone import alone_table
-from reproduce.psst_figures.claims import claim_table
-from reproduce.psst_figures.claims import point_table
-from reproduce.psst_figures.claims import rho_table
-from reproduce.psst_figures.decodings import DECODINGS
-from reproduce.psst_figures.decodings import View
-from reproduce.psst_figures.decodings import views
-from reproduce.psst_figures.gains import gain_table
-from reproduce.psst_figures.listeners import FIXED
-from reproduce.psst_figures.listeners import RECALLS
-from reproduce.psst_figures.listeners import STRANGERS
-from reproduce.psst_figures.listeners import listener_notes
-from reproduce.psst_figures.listeners import listener_title
-from reproduce.psst_figures.listeners import listeners
-from reproduce.psst_figures.listeners import recall_head
-from reproduce.psst_figures.listeners import with_fixed_listener
+from reproduce.psst_figures.methods import ABLATION
+from reproduce.psst_figures.methods import ALONE
+from reproduce.psst_figures.methods import AT_CIDER
+from reproduce.psst_figures.methods import AT_CIDER_NOTE
+from reproduce.psst_figures.methods import AT_RECALL
+from reproduce.psst_figures.methods import AT_RECALL_OF
+from reproduce.psst_figures.methods import CLAIMS
+from reproduce.psst_figures.methods import DECODINGS
+from reproduce.psst_figures.methods import FIXED
 from reproduce.psst_figures.methods import HUMAN
+from reproduce.psst_figures.methods import HUMAN_CAPTIONS
+from reproduce.psst_figures.methods import RECALLS
+from reproduce.psst_figures.methods import STRANGERS
 from reproduce.psst_figures.methods import TITLES
+from reproduce.psst_figures.methods import View
 from reproduce.psst_figures.methods import by_method
 from reproduce.psst_figures.methods import curves_of
+from reproduce.psst_figures.methods import listener_notes
+from reproduce.psst_figures.methods import listener_title
+from reproduce.psst_figures.methods import listeners
 from reproduce.psst_figures.methods import measured
 from reproduce.psst_figures.methods import method_title
+from reproduce.psst_figures.methods import place_of
+from reproduce.psst_figures.methods import recall_head
+from reproduce.psst_figures.methods import rho_curves
 from reproduce.psst_figures.methods import rho_notes
-from reproduce.psst_figures.published import ABLATION
-from reproduce.psst_figures.published import AT_CIDER
-from reproduce.psst_figures.published import AT_CIDER_NOTE
-from reproduce.psst_figures.published import AT_RECALL
-from reproduce.psst_figures.published import AT_RECALL_OF
-from reproduce.psst_figures.published import HUMAN_CAPTIONS
-from reproduce.psst_figures.strangers import stranger_table
+from reproduce.psst_figures.methods import views
+from reproduce.psst_figures.methods import with_fixed_listener
 from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff import absences
@@ -40,8 +38,406 @@ from tensorboard_plugin_tfcap.tradeoff import not_reached
 from tensorboard_plugin_tfcap.tradeoff import number
 from tensorboard_plugin_tfcap.tradeoff import seeds_cell
 from tfcap.curves import compare_curves
+from tfcap.curves import curve_overlap
 from tfcap.curves import mean_interval
 from tfcap.curves import operating_point
+
+_PUBLISHED = View()
+#: Own recall@10 less that of strangers, in records; and less the fixed one's.
+PRIVATE, GAP = "private_language", "gap"
+#: Columns of the table of all points, and how many digits they have.
+POINT_COLUMNS = {
+    "cider_d": ("CIDEr-D", 3),
+    "bleu_4": ("BLEU-4", 3),
+    "lm_log_prob": ("log prob / word", 3),
+    "strangers_r@10": ("strangers R@10", 1),
+    "strangers_spread": ("their spread", 1),
+    "fixed_r@10": ("fixed R@10", 1),
+    "r@1": ("R@1", 1),
+    "r@5": ("R@5", 1),
+    "r@10": ("R@10", 1),
+    "mean_rank": ("mean rank", 1),
+    "repeat_rate": ("repeats", 3),
+    "repeated_bigram_rate": ("a bigram twice", 3),
+    "unfinished_rate": ("unfinished", 3),
+    "novel_bigrams": ("new bigrams", 3),
+    "novel_trigrams": ("new trigrams", 3),
+    "bad_ending_rate": ("bad endings", 3),
+    "mean_length": ("words", 1),
+    "chair_i": ("CHAIR-i", 3),
+    "chair_s": ("CHAIR-s", 3),
+    "truth_precision": ("true of what is said", 3),
+    "truth_recall": ("said of what is true", 3),
+    "truth_false": ("false claims", 3),
+    "truth_utility": ("questions answered right", 3),
+    "truth_unread": ("words not read", 3),
+    PRIVATE: ("own - strangers R@10", 1, "+"),
+    GAP: ("own - fixed R@10", 1, "+"),
+}
+#: What these columns are, where they are there.
+_POINT_NOTES = {
+    "lm_log_prob": "Log prob / word: natural logarithm, end of the caption "
+    "included, under a 4-gram model of the training captions. Rows of human "
+    "captions tell what people's are.",
+    "repeat_rate": "Shares of captions: repeats say a word twice in a row, a "
+    "bigram twice says some pair of words twice, unfinished ones reach no end.",
+    "novel_trigrams": "New bigrams and trigrams: shares of those said that no "
+    "training caption has.",
+}
+
+
+def rho_table(records: list[dict], cider, data: str) -> TradeoffTable:
+    """Recall at a fixed CIDEr-D against rho, as Figure 3f."""
+    heard = listeners(records)
+    several = len(heard) > 1
+    asked = {
+        recall_head(recall, prefix, several): prefix + recall
+        for prefix in heard or [""]
+        for recall in RECALLS
+    }
+    columns = []
+    for name in asked.values():
+        curves = rho_curves(records, name)
+        columns.append({} if cider is None else compare_curves(curves, cider))
+    curves = rho_curves(records)
+    names = {key: f"{key[0]}, \u03c1 = {key[1]:g}" for key in curves}
+    rows = [
+        [
+            name,
+            *(found_cell(column, key, 1) for column in columns),
+            seeds_cell([column.get(key) for column in columns]),
+        ]
+        for key, name in names.items()
+    ]
+    named = {names[key]: by_seed for key, by_seed in curves.items()}
+    notes = not_reached(named, cider, "naturalness", "CIDEr-D")
+    if not rows:
+        notes = ["No method was trained with several \u03c1."]
+    return TradeoffTable(
+        "Figure 3f",
+        f"recall (%) at CIDEr-D = {number(cider)} against \u03c1",
+        ["", *asked, "seeds"],
+        rows,
+        [found_on(data), *listener_notes(heard), *notes],
+    )
+
+
+def claim_table(
+    groups, level, data: str, view: View = _PUBLISHED
+) -> TradeoffTable:
+    """Differences of the methods that the paper says to differ.
+
+    Args:
+        level: Float, the naturalness at which they are compared, or `None`
+            for the greatest that both of a pair reach.
+    """
+    records = [record for group in groups.values() for record in group]
+    heard = listeners(records, decoding=view.decoding)
+    several = len(heard) > 1
+    curves = {
+        prefix: curves_of(
+            groups, view.naturalness, f"{view.decoding}{prefix}r@10"
+        )[0]
+        for prefix in heard or [""]
+    }
+    rows, notes = [], []
+    for claim in CLAIMS:
+        titles = [method_title(method) for method in claim]
+        name = " - ".join(titles)
+        pairs = [
+            {title: by_title[title] for title in titles}
+            for by_title in curves.values()
+            if all(title in by_title for title in titles)
+        ]
+        if len(pairs) < len(curves):
+            continue
+        overlap = curve_overlap(pairs[0])
+        if overlap is None:
+            notes.append(f"{name}: no {view.title} in common.")
+            continue
+        at = overlap[1] if level is None else level
+        cells = [number(at), *_differences(pairs, at)]
+        if overlap[0] < overlap[1]:
+            cells.append(" to ".join(map(number, overlap)))
+            cells += _differences(pairs, overlap)
+        else:
+            cells += ["-"] * (len(pairs) + 2)
+        rows.append([name, *cells])
+    if not rows and not notes:
+        notes = ["No two methods of a claim were trained."]
+    heads = [recall_head("r@10", prefix, several) for prefix in curves]
+    means = [f"mean {head}" for head in heads]
+    return TradeoffTable(
+        view.named("Claims"),
+        "differences in recall@10 (points of %), seed by seed",
+        [
+            *("", f"at {view.title}", *heads, "seeds"),
+            *(f"over {view.title}", *means, "seeds"),
+        ],
+        rows,
+        [found_on(data), *listener_notes(heard), *notes],
+    )
+
+
+def point_table(
+    records: list[dict],
+    data: str,
+    decoding: str = "",
+    columns=None,
+    titles=("Points", "all that was trained, at each \u03bb"),
+) -> TradeoffTable:
+    """Every point of a sweep, none left out.
+
+    Args:
+        columns: Dict of a title, digits and perhaps a sign, by the name of a
+            score; points that have none of them are then left out. Defaults to
+            `POINT_COLUMNS`, and all points.
+    """
+    groups, shown = {}, columns or POINT_COLUMNS
+    gap = [f"{decoding}{name}" for name in ("r@10", f"{FIXED}r@10")]
+    for record in records:
+        if measured(record, *gap):
+            own, fixed = map(record.get, gap)
+            record = {**record, f"{decoding}{GAP}": own - fixed}
+        key = [record.get(x) for x in ("rho", "temperature")]
+        key = record["method"], *key, place_of(record)[1]
+        groups.setdefault(key, []).append(record)
+    found = [record for points in groups.values() for record in points]
+    names = [
+        name
+        for name in shown
+        if any(measured(record, decoding + name) for record in found)
+    ]
+    rows, heard = [], listeners(records, decoding=decoding)
+    for (method, *settings), points in sorted(groups.items(), key=_order):
+        cells = [
+            _point_cell([p.get(decoding + name) for p in points], *form)
+            for name, (_, *form) in shown.items()
+            if name in names
+        ]
+        settings = [number(value) for value in settings]
+        every = not decoding and columns is None
+        if every or any(cell != "-" for cell in cells):
+            rows.append([method, *settings, *cells, str(len(points))])
+    heads = [shown[name][0] for name in names]
+    if len(heard) > 1:
+        heads = [f"own {t}" if t.startswith("R@") else t for t in heads]
+    notes = [text for name, text in _POINT_NOTES.items() if name in names]
+    kind = DECODINGS[decoding]
+    moved = dict.fromkeys(["\u03bb", *(place_of(r)[0] for r in records)])
+    return TradeoffTable(
+        ", ".join([titles[0], *([kind] if kind else [])]),
+        titles[1],
+        ["", "\u03c1", "\u03c4", ", ".join(moved), *heads, "seeds"],
+        rows,
+        [found_on(data), *listener_notes(heard), *notes],
+    )
+
+
+def _point_cell(values, digits, sign=""):
+    """Mean and interval of the points that have a value."""
+    there = [v for v in values if v is not None and v == v]
+    if not there:
+        return "-"
+    text = cell(mean_interval(there), digits, sign)
+    return text if len(there) == len(values) else f"{text} ({len(there)})"
+
+
+def _differences(pairs, at):
+    """Differences by listener, and of how many seeds they are."""
+    gaps = [_difference(pair, at) for pair in pairs]
+    counts = sorted({count for _, count in gaps})
+    return [*(text for text, _ in gaps), ", ".join(counts)]
+
+
+def _difference(pair, at):
+    ours, theirs = pair
+    gap = compare_curves(pair, at, baseline=theirs)[ours]
+    return cell(gap.difference, 1, "+"), str(gap.pairs)
+
+
+def _order(item):
+    (method, *settings), _ = item
+    known = list(TITLES)
+    place = known.index(method) if method in known else len(known)
+    return place, method, [(x is not None, x or 0) for x in settings]
+
+
+#: Whom it is compared with.
+_BASE = ALONE["speaker_mle"]
+
+
+def alone_table(groups, view, data: str):
+    """Recall above that of the speaker alone, where it is as natural.
+
+    Each seed's curve is read off at the naturalness of that seed's speaker.
+
+    Returns:
+        `TradeoffTable`, or `None` where there is no speaker alone to compare
+        with, or nobody to listen.
+    """
+    records = [record for points in groups.values() for record in points]
+    heard = listeners(records, decoding=view.decoding)
+    if _BASE not in groups or not heard:
+        return None
+    columns, heads, beyond = [], [], {}
+    for prefix in heard:
+        for recall in RECALLS:
+            name = f"{view.decoding}{prefix}{recall}"
+            curves, _ = curves_of(groups, view.naturalness, name)
+            columns.append(_gains(curves, beyond))
+            heads.append(recall_head(recall, prefix, len(heard) > 1))
+    titles = [t for t in groups if any(column.get(t) for column in columns)]
+    rows = []
+    for title in titles:
+        points = [column.get(title, []) for column in columns]
+        cells = [cell(mean_interval(v), 1, "+") if v else "-" for v in points]
+        counts = {len(values) for values in points if values}
+        rows.append([title, *cells, ", ".join(map(str, sorted(counts)))])
+    notes = [
+        f"{title}: {out} seeds do not go there."
+        for title, out in beyond.items()
+    ]
+    return TradeoffTable(
+        view.named("Speaker alone"),
+        f"recall (points of %) above it, at its own {view.title}, seed by seed",
+        ["", *heads, "seeds"],
+        rows,
+        [found_on(data), *listener_notes(heard), *notes],
+    )
+
+
+def _gains(curves, beyond):
+    """Differences by title, a number for each seed that goes there."""
+    base, seeds = curves.get(_BASE, {}), {}
+    for title, by_seed in curves.items():
+        if title == _BASE:
+            continue
+        gains, out = [], 0
+        for seed, curve in by_seed.items():
+            if seed not in base:
+                continue
+            at = float(base[seed].naturalness[0])
+            low, high = curve.naturalness.min(), curve.naturalness.max()
+            if low <= at <= high:
+                gap = curve.recall_at(at) - float(base[seed].recall[0])
+                gains.append(gap)
+            else:
+                out += 1
+        seeds[title] = gains
+        if out:
+            beyond[title] = out
+    return seeds
+
+
+#: Scores that are subtracted: a title, digits and that signs are shown.
+_COLUMNS = {
+    "cider_d": ("CIDEr-D", 3, "+"),
+    "strangers_r@10": ("strangers R@10", 1, "+"),
+    "fixed_r@10": ("fixed R@10", 1, "+"),
+    "r@10": ("R@10", 1, "+"),
+    "lm_log_prob": ("log prob / word", 3, "+"),
+    "repeated_bigram_rate": ("a bigram twice", 3, "+"),
+    "unfinished_rate": ("unfinished", 3, "+"),
+    "novel_trigrams": ("new trigrams", 3, "+"),
+    "truth_precision": ("true of what is said", 3, "+"),
+    "truth_recall": ("said of what is true", 3, "+"),
+    "truth_false": ("false claims", 3, "+"),
+}
+
+
+def gain_table(
+    records: list[dict], data: str, decoding: str = ""
+) -> TradeoffTable | None:
+    """Every point less the speaker of maximum likelihood of the same seed.
+
+    Returns:
+        `TradeoffTable`, or `None` where there is no such speaker, or nothing
+        beside it.
+    """
+    alone = {r["seed"]: r for r in records if r["method"] == "speaker_mle"}
+    columns = _columns(records)
+    names = [decoding + name for name in columns]
+    gains = [
+        {
+            **record,
+            **{
+                name: record[name] - alone[record["seed"]][name]
+                if measured(record, name)
+                and measured(alone[record["seed"]], name)
+                else None
+                for name in names
+            },
+        }
+        for record in records
+        if record["method"] not in ("speaker_mle", *HUMAN)
+        and record["seed"] in alone
+    ]
+    if not any(measured(gain, names[0]) for gain in gains):
+        return None
+    title = "each point less the speaker alone, seed by seed"
+    return point_table(gains, data, decoding, columns, ("Gains", title))
+
+
+def _columns(records):
+    """The columns, with one for each listener of the panel."""
+    start = "strangers_r@10_"
+    heard = dict.fromkeys(
+        name for record in records for name in record if name.startswith(start)
+    )
+    makes = {
+        name: (f"{name.removeprefix(start).replace('_', ' ')} R@10", 1, "+")
+        for name in heard
+    }
+    return {**_COLUMNS, **makes}
+
+
+_MEAN, _SPREAD = "strangers_r@10", "strangers_spread"
+
+
+def stranger_table(
+    records: list[dict], data: str, decoding: str = ""
+) -> TradeoffTable | None:
+    """Recall@10 by each stranger, of every point and of people's captions.
+
+    Returns:
+        `TradeoffTable`, or `None` where no stranger has heard a point.
+    """
+    speakers = [r for r in records if r["method"] not in HUMAN]
+    start = f"{decoding}{_MEAN}_"
+    heard = [r for r in speakers if any(k.startswith(start) for k in r)]
+    names = dict.fromkeys(
+        name.removeprefix(decoding)
+        for record in heard
+        for name in record
+        if name.startswith(start)
+    )
+    if not names:
+        return None
+    columns = {_MEAN: ("mean", 1), _SPREAD: ("spread", 1)}
+    for name in names:
+        make = name.removeprefix(f"{_MEAN}_").replace("_", " ")
+        columns[name] = make, 1
+    # What people say is the same for all points of a seed.
+    people = [
+        {
+            "method": "human captions",
+            **{decoding + k: record[f"human_{k}"] for k in columns},
+        }
+        for record in {r["seed"]: r for r in heard}.values()
+        if all(f"human_{k}" in record for k in columns)
+    ]
+    columns |= {"r@10": ("own", 1), PRIVATE: ("own - mean", 1, "+")}
+    title = "recall@10 (%) of each listener that met no speaker"
+    table = point_table(
+        [*heard, *people], data, decoding, columns, ("Strangers", title)
+    )
+    table.notes.append(
+        "Spread: the standard deviation over listeners. Own - mean: what only "
+        "these two understand, beside how much better their listener is; that "
+        "of the speaker alone, where there is one, is of two that never met."
+    )
+    return table
 
 
 def curve_tables(

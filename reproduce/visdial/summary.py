@@ -11,7 +11,6 @@ import argparse
 import json
 import math
 import os
-import re
 
 from reproduce.visdial.rows import ABLATIONS
 from reproduce.visdial.tables import NO_NDCG
@@ -71,12 +70,6 @@ RESULTS = (
     "results/visdial_world.json",
     "results/visdial_truth.json",
     "results/visdial_real.json",
-)
-
-_MARKED = re.compile(
-    r"(?P<begin><!-- tables (?P<file>\S+) -->\n).*?"
-    r"(?P<end>\n<!-- end of tables -->)",
-    re.DOTALL,
 )
 
 
@@ -236,21 +229,6 @@ def tables_of_runs(paths) -> str:
         return summary_tables(summarize(load_runs(paths)))
     with open(paths[0]) as file:
         return summary_tables(json.load(file))
-
-
-def filled_page(text, root) -> str:
-    """A page with the tables of the summaries that it marks.
-
-    Args:
-        text: String, with `<!-- tables FILE -->` before the tables of a file
-            that `--json` wrote, and `<!-- end of tables -->` after them.
-    """
-
-    def tables(match):
-        shown = tables_of_runs([os.path.join(root, match["file"])])
-        return f"{match['begin']}{shown}{match['end']}"
-
-    return _MARKED.sub(tables, text)
 
 
 def _block(title, rows, sign):

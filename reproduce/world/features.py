@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.claims import made_once
+from reproduce.locks import made_once
 from reproduce.world import dense_targets
 from reproduce.world import load_video_world
 from reproduce.world import load_world

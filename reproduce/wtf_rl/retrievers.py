@@ -9,7 +9,6 @@ import numpy as np
 
 from reproduce.captioning.caption_data import about_data
 from reproduce.captioning.caption_data import data_for
-from reproduce.captioning.caption_data import data_of_study
 from reproduce.study import Study
 from reproduce.wtf_rl.mining import mined_neighbors
 from tfcap._ops import sequence_mask
@@ -66,7 +65,6 @@ def train_retriever(
     """
     about = {"settings": asdict(settings), "seed": seed, **about_data(data)}
     study = Study(directory, about, seed, verbose)
-    data = data_of_study(data, study.about)
     path = os.path.join(study.directory, "vocabulary.json")
     if is_chief():
         data.vocabulary.save(path)

@@ -8,8 +8,8 @@ from reproduce.captioning.settings import FLICKR8K_SPEAKER
 from reproduce.captioning.settings import QUICK_SPEAKER
 from reproduce.captioning.settings import WORLD_SPEAKER
 from reproduce.captioning.settings import RewardSettings
-from reproduce.strangers import STRANGER_SETTINGS
-from reproduce.strangers import StrangerSettings
+from reproduce.comparisons.strangers import STRANGER_SETTINGS
+from reproduce.comparisons.strangers import StrangerSettings
 from reproduce.wtf_rl.retrievers import RETRIEVER_SETTINGS
 from reproduce.wtf_rl.retrievers import RetrieverSettings
 from tfcap.methods import scst

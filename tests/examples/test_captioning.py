@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from reproduce import example
+from reproduce.comparisons.strangers import STRANGER_SETTINGS
 from reproduce.psst.paper import PSST
 from reproduce.sle.paper import SLE
-from reproduce.strangers import STRANGER_SETTINGS
+from reproduce.sweep_records import load_records
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.eager import run_eagerly
 from tfcap.data import save_features
@@ -77,7 +78,7 @@ def test_curves_are_drawn_of_what_is_done(worlds, tmp_path, capsys):
     command += ["--methods", "luo2018", "--lambdas", "0.001,0.01"]
     assert script.main(command) == 0
     said = capsys.readouterr().out
-    assert len((out / "points.jsonl").read_text().splitlines()) == 2
+    assert len(load_records(out)) == 2
     assert "Luo et al. 2018" in said
     assert (out / "curves.svg").stat().st_size > 10_000
     assert (out / "tables.md").read_text()
@@ -112,7 +113,7 @@ def test_several_captions_are_set_side_by_side(worlds, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "means nothing" in said and "sll_sle - sll" in said
     assert (out / "page.html").read_text().count("<img") == SIZES["test"]
-    assert len((out / "points.jsonl").read_text().splitlines()) == 3
+    assert len(load_records(out)) == 3
 
 
 @pytest.mark.slow
@@ -127,7 +128,7 @@ def test_captions_that_stand_out_are_set_beside_others(
     said = capsys.readouterr().out
     assert "means nothing" in said and "unseen retriever" in said
     assert (out / "page.html").read_text().count("<img") == SIZES["test"]
-    assert len((out / "points.jsonl").read_text().splitlines()) == 2
+    assert len(load_records(out)) == 2
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ from tfcap.data import extract_features  # noqa: E402
 from tfcap.data import load_features  # noqa: E402
 
 EPOCHS = 4
+ABOUT = ("settings", "result")
 IMAGES = 8000
 
 
@@ -136,10 +137,9 @@ def found(folder):
         elif path.name in ("result.json", "captions.json", "scores.json"):
             text = path.read_text().replace(str(folder), "")
             things[name] = np.array(text)
-        elif path.name == "points.jsonl":
-            lines = map(json.loads, path.read_text().splitlines())
-            points = [(str(p["settings"]), str(p["result"])) for p in lines]
-            things[name] = np.array(sorted(points))
+        elif path.name == "record.json":
+            point = json.loads(path.read_text())
+            things[name] = np.array([str(point[k]) for k in ABOUT])
     return things
 
 

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reproduce.record_file import append_record
-from reproduce.record_file import read_records
 from reproduce.sweep import Sweep
 from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
@@ -100,18 +98,6 @@ def test_features_that_have_no_room_are_kept_as_far_as_they_came(disk):
         writer.write(writer.remaining, features[writer.remaining])
         writer.finish()
     np.testing.assert_array_equal(load_features(disk / "x.npy"), features)
-
-
-def test_records_are_whole_or_told(disk):
-    path = disk / "points.jsonl"
-    append_record(path, {"a": 1})
-    fill(disk)
-    with pytest.raises(OSError) as caught:
-        append_record(path, {"a": "x" * 9000})
-    assert refused(caught) and "points.jsonl" in str(caught.value)
-    (disk / "filling").unlink()
-    with pytest.warns(UserWarning, match="line 2 is not whole"):
-        assert read_records(path) == [{"a": 1}]
 
 
 def test_a_sweep_stops_rather_than_fail_point_by_point(disk):

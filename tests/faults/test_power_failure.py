@@ -16,8 +16,6 @@ import keras
 import numpy as np
 import pytest
 
-from reproduce.record_file import append_record
-from reproduce.record_file import read_records
 from reproduce.study import Study
 from reproduce.sweep import Sweep
 from reproduce.world.built_folder import built_folder
@@ -87,7 +85,7 @@ def test_a_power_failure_leaves_the_networks_of_a_recorded_point(tmp_path):
         return {"r@1": 1.0}
 
     def progress(folder):
-        records = read_records(folder / "sweep" / "points.jsonl")
+        records = list(folder.glob("sweep/points/*/record.json"))
         found = max(map(done, folder.glob("sweep/points/*")), default=0)
         assert not records or found == EPOCHS + 1
         return found + len(records)
@@ -142,15 +140,6 @@ def write_text(root):
 def read_text(root):
     path = root / "far" / "away" / "a.txt"
     return path.exists() and path.read_text() == "words"
-
-
-def write_records(root):
-    for number in range(3):
-        append_record(root / "points.jsonl", {"point": number})
-
-
-def read_all(root):
-    return len(read_records(root / "points.jsonl"))
 
 
 def write_networks(root):
@@ -218,7 +207,6 @@ def read_features(root):
     "write, read, stages",
     [
         (write_text, read_text, 1),
-        (write_records, read_all, 3),
         (write_networks, read_network, 2),
         (write_world, read_world, 1),
         (write_features, read_features, 6),

@@ -30,13 +30,6 @@ def hang(settings, folder):
     time.sleep(600)
 
 
-def slow(settings, folder):
-    """A point in which there is time to be stopped."""
-    pathlib.Path(folder, "begun").touch()
-    time.sleep(1.0)
-    return {"pid": os.getpid()}
-
-
 def fail(settings, folder):
     if settings["method"] == "st":
         raise RuntimeError("no more memory")
@@ -56,8 +49,8 @@ if __name__ == "__main__":
     # Where tests run in the background, Ctrl-C is ignored from the start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     directory, how = sys.argv[1:]
-    run = {"share": share, "hang": hang, "slow": slow, "fail": fail}[how]
-    sweep = sweep_class()(directory, run, GRID, heartbeat=0.1, patience=60.0)
+    run = {"share": share, "hang": hang, "fail": fail}[how]
+    sweep = sweep_class()(directory, run, GRID)
     start = pathlib.Path(directory, "start")
     print("ready", flush=True)
     while not start.exists():

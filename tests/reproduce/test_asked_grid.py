@@ -1,8 +1,8 @@
 import pytest
 
-from reproduce.asked_grid import asked_grid
 from reproduce.command import main
 from reproduce.psst.paper import PSST
+from reproduce.sweep_options import asked_grid
 from reproduce.sweep_options import sweep_parser
 
 

@@ -14,7 +14,7 @@ from reproduce.paper_sweep import paper_sweep
 from reproduce.psst.paper import PSST
 from reproduce.sle.paper import SLE
 from reproduce.study import write_json
-from reproduce.sweep_grid import expand_grid
+from reproduce.sweep_records import expand_grid
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.reproduce.captioning.tiny_files import grids
 from tests.reproduce.captioning.tiny_files import study

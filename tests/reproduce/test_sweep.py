@@ -1,16 +1,18 @@
+import errno
 import json
 import os
+import pathlib
 import re
+import shutil
 import threading
-import time
 
 import numpy as np
 import pytest
 
-from reproduce import record_file
-from reproduce import sweep_records
+from reproduce import sweep as sweep_module
+from reproduce.locks import locked
+from reproduce.locks import made_once
 from reproduce.sweep import Sweep
-from reproduce.sweep_grid import settings_name
 from reproduce.sweep_records import load_records
 
 GRID = {"method": ["psst", "st"], "lambda": [1e-3, 3e-3], "seed": 0}
@@ -52,51 +54,6 @@ def test_every_point_is_run_once_and_in_order(tmp_path):
     }
 
 
-def test_a_point_is_on_disk_the_moment_it_is_done(tmp_path):
-    seen = []
-
-    def run(settings, folder):
-        path = tmp_path / "points.jsonl"
-        seen.append(len(path.read_text().splitlines()) if seen else 0)
-        return {}
-
-    sweep(tmp_path, run).work()
-    assert seen == [0, 1, 2, 3]
-
-
-def test_what_is_done_is_neither_run_nor_written_again(tmp_path):
-    sweep(tmp_path, Run()).work()
-    before = (tmp_path / "points.jsonl").read_text()
-    run = Run()
-    grid = {**GRID, "lambda": [0.001, 0.002], "seed": 0.0}
-    made = sweep(tmp_path, run, grid)
-    assert [p["lambda"] for p in made.missing()] == [0.002, 0.002]
-    made.work()
-    assert run.asked == [("psst", 0.002), ("st", 0.002)]
-    assert (tmp_path / "points.jsonl").read_text().startswith(before)
-    # Of this grid, in its order; and everything.
-    assert [r["lambda"] for r in made.records()] == [0.001, 0.002] * 2
-    assert len(load_records(tmp_path)) == 6
-
-
-def test_a_measure_that_is_wanted_later_is_added_to_what_is_there(tmp_path):
-    sweep(tmp_path, lambda *_: {"cider_d": 1.0, "seconds": 3.0}).work()
-    before = (tmp_path / "points.jsonl").read_text()
-    made = sweep(
-        tmp_path,
-        lambda *_: {"cider_d": 2.0, "meteor": 0.3},
-        measures=["meteor"],
-    )
-    assert len(made.missing()) == 4
-    assert made.work() == 0 and made.missing() == []
-    text = (tmp_path / "points.jsonl").read_text()
-    assert text.startswith(before) and len(text.splitlines()) == 8
-    # What was found first stands.
-    for record in (*made.records(), *load_records(tmp_path)):
-        assert (record["cider_d"], record["meteor"]) == (1.0, 0.3)
-        assert record["seconds"] == 3.0
-
-
 def test_a_measure_that_cannot_be_had_takes_nothing_with_it(tmp_path, capsys):
     run = Run()
     made = sweep(tmp_path, run, measures=["spice"], verbose=1)
@@ -119,40 +76,11 @@ def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path, capsys):
     assert failures[0]["error"] == "RuntimeError: no more memory"
     assert 'raise RuntimeError("no more memory")' in failures[0]["traceback"]
     said = capsys.readouterr().out
-    assert "2 of 4 points are done.\n2 failed; see failures.jsonl:" in said
-    assert not list((tmp_path / "claims").iterdir())
+    assert "2 of 4 points are done.\n2 failed; see points/*/failure" in said
     run.broken = ()
     assert made.work() == 0
     assert len(run.asked) == 6 and len(made.records()) == 4
-    # What happened, happened.
-    assert made.failures() == failures
-
-
-@pytest.mark.parametrize("clock", [-1e8, 1e8])
-def test_a_machine_with_another_clock_is_waited_for_and_then_not(
-    tmp_path, clock
-):
-    run = Run()
-    made = sweep(tmp_path, run, heartbeat=0.05, patience=0.4)
-    claim = tmp_path / "claims" / f"{settings_name(made.points[0])}.json"
-    content = {"pid": os.getpid(), "host": "elsewhere", "token": "t"}
-    claim.write_text(json.dumps(content))
-
-    def touch():
-        for beat in range(20):
-            stamp = time.time() + clock + beat
-            os.utime(claim, (stamp, stamp))
-            time.sleep(0.05)
-
-    thread = threading.Thread(target=touch)
-    thread.start()
-    begun = time.monotonic()
-    assert made.work() == 0
-    thread.join()
-    # It lived for a second, and had the patience of the others after that.
-    assert time.monotonic() - begun > 1.0
-    assert sorted(run.asked) == sorted(set(run.asked))
-    assert run.asked[-1] == ("psst", 1e-3) and len(made.records()) == 4
+    assert made.failures() == []
 
 
 def test_an_interruption_is_no_failure(tmp_path):
@@ -161,7 +89,6 @@ def test_an_interruption_is_no_failure(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         sweep(tmp_path, stop).work()
-    assert not list((tmp_path / "claims").iterdir())
     made = sweep(tmp_path, Run())
     assert made.failures() == [] and made.work() == 0
 
@@ -231,31 +158,6 @@ def test_a_run_cannot_change_the_point_that_it_is(tmp_path):
     assert [r["lambda"] for r in made.records()] == [1e-3, 3e-3] * 2
 
 
-def test_half_a_line_is_a_point_that_is_missing(tmp_path):
-    sweep(tmp_path, Run()).work()
-    path = tmp_path / "points.jsonl"
-    path.write_bytes(path.read_bytes()[:-20])
-    run = Run()
-    with pytest.warns(UserWarning, match="line 4 is not whole"):
-        made = sweep(tmp_path, run)
-        assert made.work() == 0
-        assert run.asked == [("st", 3e-3)]
-        assert len(made.records()) == 4
-
-
-def test_of_two_records_of_a_point_the_first_counts(tmp_path):
-    made = sweep(tmp_path, Run())
-    made.work()
-    path = tmp_path / "points.jsonl"
-    line = json.loads(path.read_text().splitlines()[0])
-    line["result"]["cider_d"] = 9.0
-    del line["sha256"]
-    with open(path, "a") as file:
-        file.write(json.dumps(line) + "\n")
-    assert made.records()[0]["cider_d"] == 0.999
-    assert load_records(tmp_path)[0]["cider_d"] == 0.999
-
-
 def test_a_folder_of_other_shared_settings_is_refused(tmp_path):
     shared = {"data": "world", "epochs": 3, "sizes": (1, 2)}
     sweep(tmp_path, Run(), shared=shared).work()
@@ -263,15 +165,6 @@ def test_a_folder_of_other_shared_settings_is_refused(tmp_path):
     for other in ({**shared, "epochs": 4}, None):
         with pytest.raises(ValueError, match="same shared settings. Received"):
             sweep(tmp_path, Run(), shared=other)
-
-
-def test_records_of_other_shared_settings_are_refused(tmp_path):
-    # As where two sweeps were started in one folder at the same instant.
-    made = sweep(tmp_path / "a", Run(), shared={"epochs": 3})
-    sweep(tmp_path / "b", Run(), shared={"epochs": 4}).work()
-    os.rename(tmp_path / "b/points.jsonl", tmp_path / "a/points.jsonl")
-    with pytest.raises(ValueError, match="points.jsonl is of others than"):
-        made.work()
 
 
 def test_a_sweep_need_not_wait_for_other_processes(tmp_path):
@@ -288,23 +181,6 @@ def test_a_sweep_need_not_wait_for_other_processes(tmp_path):
     made.run = first
     assert made.work() == 0
     assert run.asked[-1] == ("psst", 1e-3) and len(run.asked) == 4
-
-
-def test_a_point_that_ends_between_look_and_claim_is_not_run_again(
-    tmp_path, monkeypatch
-):
-    run = Run()
-    made, other = sweep(tmp_path, run), sweep(tmp_path, run)
-    take = made._claims.take
-
-    def late(name):
-        other.work()
-        return take(name)
-
-    monkeypatch.setattr(made._claims, "take", late)
-    assert made.work() == 0 and len(run.asked) == 4
-    lines = (tmp_path / "points.jsonl").read_text().splitlines()
-    assert len(lines) == 4
 
 
 def test_a_folder_without_records_is_refused(tmp_path):
@@ -349,19 +225,16 @@ def test_a_folder_is_of_the_data_that_it_was_made_with(tmp_path, capsys):
         sweep(tmp_path, run, digest="two")
     # The records tell it, too: files may be copied from elsewhere.
     (tmp_path / "sweep.json").unlink()
-    with pytest.raises(ValueError, match="points.jsonl is of data with other"):
+    with pytest.raises(ValueError, match="record.json is of data with other"):
         sweep(tmp_path, run, digest="two")
     assert len(run.asked) == 4
 
 
-def test_points_that_were_made_without_a_digest_count_and_are_told(
-    tmp_path, capsys
-):
+def test_points_that_were_made_without_a_digest_count(tmp_path):
     run = Run()
     assert sweep(tmp_path, run).work() == 0
     more = {**GRID, "seed": [0, 1]}
-    again = sweep(tmp_path, run, more, digest="one", verbose=1)
-    assert "4 points were written without a digest" in capsys.readouterr().out
+    again = sweep(tmp_path, run, more, digest="one")
     assert again.work() == 0 and len(run.asked) == 8
     # From now on there is something to compare with.
     with pytest.raises(ValueError, match="of data with other ids, captions"):
@@ -370,26 +243,151 @@ def test_points_that_were_made_without_a_digest_count_and_are_told(
     assert sweep(tmp_path, run, more).missing() == []
 
 
-def test_the_cost_of_a_point_does_not_grow_with_their_number(
+def records_of(folder):
+    return sorted((folder / "points").glob("*/record.json"))
+
+
+def test_a_point_is_on_disk_the_moment_it_is_done(tmp_path):
+    seen = []
+
+    def run(settings, folder):
+        seen.append(len(records_of(tmp_path)))
+        return {}
+
+    sweep(tmp_path, run).work()
+    assert seen == [0, 1, 2, 3]
+
+
+def test_what_is_done_is_neither_run_nor_written_again(tmp_path):
+    sweep(tmp_path, Run()).work()
+    before = {path: path.read_bytes() for path in records_of(tmp_path)}
+    run = Run()
+    grid = {**GRID, "lambda": [0.001, 0.002], "seed": 0.0}
+    made = sweep(tmp_path, run, grid)
+    assert [p["lambda"] for p in made.missing()] == [0.002, 0.002]
+    made.work()
+    assert run.asked == [("psst", 0.002), ("st", 0.002)]
+    assert all(path.read_bytes() == text for path, text in before.items())
+    # Of this grid, in its order; and everything.
+    assert [r["lambda"] for r in made.records()] == [0.001, 0.002] * 2
+    assert len(load_records(tmp_path)) == 6
+
+
+def published(folder):
+    """The records of a sweep as one file of lines, without its folders."""
+    lines = [
+        json.dumps(json.loads(path.read_text())) + "\n"
+        for path in records_of(folder)
+    ]
+    shutil.rmtree(folder / "points")
+    (folder / "points.jsonl").write_text("".join(lines))
+    return folder / "points.jsonl"
+
+
+@pytest.mark.parametrize("publish", [False, True])
+def test_a_measure_that_is_wanted_later_is_added_to_what_is_there(
+    tmp_path, publish
+):
+    sweep(tmp_path, lambda *_: {"cider_d": 1.0, "seconds": 3.0}).work()
+    if publish:
+        published(tmp_path)
+    made = sweep(
+        tmp_path,
+        lambda *_: {"cider_d": 2.0, "meteor": 0.3},
+        measures=["meteor"],
+    )
+    assert len(made.missing()) == len(made.incomplete()) == 4
+    assert made.work() == 0 and made.missing() == []
+    # What was found first stands.
+    for record in (*made.records(), *load_records(tmp_path)):
+        assert (record["cider_d"], record["meteor"]) == (1.0, 0.3)
+        assert record["seconds"] == 3.0
+    assert len(load_records(tmp_path)) == 4
+
+
+def test_published_points_are_done(tmp_path):
+    sweep(tmp_path, Run()).work()
+    path = published(tmp_path)
+    assert len(load_records(tmp_path)) == 4
+    path.write_bytes(path.read_bytes()[:-20])
+    run = Run()
+    with pytest.warns(UserWarning, match="line 4 is not whole"):
+        made = sweep(tmp_path, run)
+    assert made.work() == 0 and len(run.asked) == 1
+    with pytest.warns(UserWarning, match="line 4 is not whole"):
+        assert len(load_records(tmp_path)) == len(made.records()) == 4
+
+
+def test_a_damaged_record_is_named(tmp_path):
+    made = sweep(tmp_path, Run())
+    made.work()
+    path = records_of(tmp_path)[0]
+    path.write_text(path.read_text().replace("0.9", "9.9"))
+    for read in (load_records, lambda folder: sweep(folder, Run()).missing()):
+        with pytest.raises(ValueError, match="the point is done again"):
+            read(tmp_path)
+
+
+def test_records_of_other_shared_settings_are_refused(tmp_path):
+    # As where two sweeps were started in one folder at the same instant.
+    made = sweep(tmp_path / "a", Run(), shared={"epochs": 3})
+    sweep(tmp_path / "b", Run(), shared={"epochs": 4}).work()
+    os.rename(tmp_path / "b/points", tmp_path / "a/points")
+    with pytest.raises(ValueError, match="record.json is of others than"):
+        made.work()
+
+
+def test_a_point_that_ends_between_look_and_lock_is_not_run_again(
     tmp_path, monkeypatch
 ):
-    """Each line of results is parsed once, each key made a few times."""
-    counts = {"lines": 0, "keys": 0}
+    run = Run()
+    made, other = sweep(tmp_path, run), sweep(tmp_path, run)
 
-    def counted(module, name, what):
-        function = getattr(module, name)
+    def late(path, wait):
+        monkeypatch.undo()
+        other.work()
+        return locked(path, wait)
 
-        def call(*args):
-            counts[what] += 1
-            return function(*args)
+    monkeypatch.setattr(sweep_module, "locked", late)
+    assert made.work() == 0 and len(run.asked) == 4
 
-        monkeypatch.setattr(module, name, call)
 
-    counted(record_file, "_parse", "lines")
-    counted(sweep_records, "settings_key", "keys")
-    monkeypatch.setattr("os.fsync", lambda file: None)
-    grid = {"method": "psst", "lambda": [i / 100 for i in range(100)]}
-    made = sweep(tmp_path, Run(), grid)
-    assert made.work() == 0 and len(made.records()) == 100
-    # A line, and what follows its line break.
-    assert counts["lines"] <= 2 * 100 and counts["keys"] <= 2 * 100
+def test_a_file_is_made_once_by_threads_that_ask_for_it(tmp_path):
+    path, made = tmp_path / "folder" / "words", []
+
+    def make():
+        made.append(1)
+        path.write_text("a dog")
+        return "a dog"
+
+    found = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(
+                made_once(path, pathlib.Path.read_text, make)
+            )
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == ["a dog"] * 4 and made == [1]
+
+
+def test_a_lock_is_given_back_and_one_that_a_disk_lacks_is_held(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "lock"
+    with locked(path) as first, locked(path, wait=False) as second:
+        assert first and not second
+    with locked(path, wait=False) as again:
+        assert again
+
+    def lacking(file, how):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr("fcntl.flock", lacking)
+    with locked(path) as first, locked(path, wait=False) as second:
+        assert first and second

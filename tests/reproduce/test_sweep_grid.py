@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from reproduce.sweep_grid import expand_grid
-from reproduce.sweep_grid import settings_key
-from reproduce.sweep_grid import settings_name
+from reproduce.sweep_records import expand_grid
+from reproduce.sweep_records import settings_key
+from reproduce.sweep_records import settings_name
 
 
 def test_a_grid_is_the_product_of_its_lists():

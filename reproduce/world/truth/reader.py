@@ -6,9 +6,9 @@ import re
 from reproduce.world.truth.claims import Claims
 from reproduce.world.truth.claims import Happening
 from reproduce.world.truth.claims import Mention
+from reproduce.world.truth.claims import Phrase
 from reproduce.world.truth.facts import slot_of
 from reproduce.world.truth.lexicon import longest
-from reproduce.world.truth.phrase import Phrase
 from reproduce.world.videos import MOVES
 
 

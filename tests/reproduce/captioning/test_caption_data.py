@@ -9,8 +9,8 @@ from reproduce.captioning import caption_videos
 from reproduce.captioning import caption_world
 from reproduce.captioning.load_data import lacks_validation
 from reproduce.captioning.load_data import load_data
+from reproduce.comparisons.strangers.learned_data import learned_data
 from reproduce.psst.settings import PSSTSettings
-from reproduce.strangers.learned_data import learned_data
 from reproduce.world import load_video_world
 from reproduce.world.scene_encoder import SceneEncoder
 from tests.reproduce.psst.tiny_study import TINY

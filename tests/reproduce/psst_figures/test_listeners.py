@@ -1,4 +1,4 @@
-from reproduce.psst_figures.listeners import listeners
+from reproduce.psst_figures.methods import listeners
 
 
 def test_others_are_told_from_what_else_has_a_recall():

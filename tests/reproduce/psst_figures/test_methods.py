@@ -1,16 +1,16 @@
 import pytest
 
+from reproduce.psst_figures.methods import ABLATION
+from reproduce.psst_figures.methods import AT_CIDER
+from reproduce.psst_figures.methods import AT_RECALL
+from reproduce.psst_figures.methods import CLAIMS
+from reproduce.psst_figures.methods import HUMAN_CAPTIONS
 from reproduce.psst_figures.methods import TITLES
 from reproduce.psst_figures.methods import by_method
 from reproduce.psst_figures.methods import curves_of
 from reproduce.psst_figures.methods import method_title
 from reproduce.psst_figures.methods import rho_curves
 from reproduce.psst_figures.methods import rho_notes
-from reproduce.psst_figures.published import ABLATION
-from reproduce.psst_figures.published import AT_CIDER
-from reproduce.psst_figures.published import AT_RECALL
-from reproduce.psst_figures.published import CLAIMS
-from reproduce.psst_figures.published import HUMAN_CAPTIONS
 from tests.reproduce.captioning.tiny_records import RECORDS
 from tests.reproduce.captioning.tiny_records import line
 from tests.reproduce.captioning.tiny_records import without

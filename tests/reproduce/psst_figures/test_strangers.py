@@ -1,5 +1,5 @@
 from reproduce.psst_figures import curve_tables
-from reproduce.psst_figures.strangers import stranger_table
+from reproduce.psst_figures.tables import stranger_table
 from reproduce.sle.paper import SLE
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.reproduce.captioning.tiny_records import heard

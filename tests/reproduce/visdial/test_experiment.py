@@ -65,13 +65,6 @@ def test_a_study_goes_on_in_its_own_folder_only(done):
             study(done, **change)
 
 
-def test_settings_that_came_later_do_not_matter(done, tmp_path):
-    about = json.loads((done / "study.json").read_text())
-    del about["settings"]["corrupted_negatives"], about["sha256"]
-    (tmp_path / "study.json").write_text(json.dumps(about))
-    study(tmp_path)
-
-
 def test_greedy_answers_are_kept(done, monkeypatch):
     fresh = study(done)
     kept = fresh.answers("lf_g")

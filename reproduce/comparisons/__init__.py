@@ -1,0 +1,1 @@
+"""Comparisons of methods, estimators, truth and held-out listeners."""

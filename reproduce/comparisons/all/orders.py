@@ -1,0 +1,233 @@
+"""Orders that papers claim for their methods, and what became of them."""
+
+import math
+from typing import NamedTuple
+
+from reproduce.comparisons.all.rows import FAMILIES
+from reproduce.comparisons.all.runs import gaps
+from reproduce.comparisons.all.runs import title_of
+from reproduce.comparisons.all.runs import values
+from reproduce.psst_figures.methods import curves_of
+from tfcap.curves import compare_curves
+from tfcap.curves import curve_overlap
+from tfcap.curves import mean_interval
+
+#: Scores by their names in the table, and 1 where more is better.
+SCORES = {
+    "r@10": ("own R@10", 1),
+    "strangers_r@10": ("strangers R@10", 1),
+    "cider_d": ("CIDEr-D", 1),
+    "rs_div_2": ("Div-2 of samples", 1),
+    "unfinished_rate": ("unfinished", -1),
+}
+_HEARD = ("r@10", "strangers_r@10")
+#: Where no work claims the order.
+OURS = "no paper"
+#: Works, pairs of a method and the one below it, and the scores of that.
+ORDERS = (
+    *(
+        ("PSST", "psst_multinomial", other, _HEARD)
+        for other in (
+            *("st_multinomial", "reinforce_joint", "luo2018", "psst_speaker"),
+            *("dense", "g_gan"),
+        )
+    ),
+    ("PSST", "psst_gumbel", "st_gumbel", _HEARD),
+    ("SR-PL", "sr_pl", "luo2018", _HEARD),
+    ("SLL-SLE", "sll_sle", "sll", ("cider_d", "rs_div_2")),
+    ("SLL-SLE", "sll_sle", "sll_me", ("cider_d", "rs_div_2")),
+    ("SPIDEr", "pg_cider", "mixer_cider", ("cider_d",)),
+    ("SPIDEr", "pg_cider", "reinforce", ("cider_d",)),
+    ("WTF-RL", "wtf_rl", "rl", ("cider_d",)),
+    ("WTF-RL", "wtf_rl", "wtf", _HEARD),
+    ("WTF-RL", "rl", "rl_unidirectional", _HEARD),
+    ("WTF-RL", "wtf_rl", "scst_discriminator", _HEARD),
+    ("ReinMax", "st_reinmax", "st_multinomial", ("cider_d", *_HEARD)),
+    ("RLOO", "rloo", "actor_critic", ("cider_d", *_HEARD)),
+    ("Dr. GRPO", "dr_grpo", "grpo", ("cider_d", *_HEARD)),
+    ("DAPO", "dapo_4", "grpo_4", ("cider_d", *_HEARD)),
+    ("GSPO", "gspo", "grpo_4", ("cider_d", *_HEARD)),
+    ("GDPO", "gdpo", "grpo", ("cider_d", *_HEARD)),
+    ("IPO", "ipo", "dpo", ("cider_d", *_HEARD)),
+    ("SimPO", "simpo", "dpo", ("cider_d", *_HEARD)),
+    (OURS, "psst_reinmax", "psst_multinomial", _HEARD),
+    (OURS, "psst_gumbel_rao", "psst_gumbel", _HEARD),
+    (OURS, "psst_expected", "psst_multinomial", ("unfinished_rate", *_HEARD)),
+    (OURS, "dapo", "grpo", ("cider_d", *_HEARD)),
+    (OURS, "grpo", "scst", ("cider_d", *_HEARD)),
+    # Four updates a rollout, and one.
+    (OURS, "grpo_4", "grpo", ("cider_d", *_HEARD)),
+    (OURS, "gspo", "grpo", ("cider_d", *_HEARD)),
+    (OURS, "ppo", "rloo", ("cider_d", *_HEARD)),
+)
+#: Methods that divide CIDEr-D, and not what the listener says, by the words:
+#: their lambda is not that of the others.
+_PER_WORD = {
+    *FAMILIES["joint, through words"],
+    *FAMILIES["listener frozen, through words"],
+}
+
+
+class Order(NamedTuple):
+    """One method against another, in one score.
+
+    Args:
+        source: String, the work that claims it, or `OURS`.
+        told: String, the order in words.
+        at: String, where the two are compared.
+        score: String, as tables print it.
+        gaps: List of differences by seed.
+        natural: List of differences of CIDEr-D there, empty where the score is
+            no recall, or CIDEr-D is equal.
+        verdict: String, see `verdict()`.
+    """
+
+    source: str
+    told: str
+    at: str
+    score: str
+    gaps: list
+    natural: list
+    verdict: str
+
+
+def orders_of(runs):
+    """Orders of which both methods were run, as a generator of `Order`.
+
+    Recall is compared at the greatest CIDEr-D that the curves of both reach,
+    each seed's read off by itself. Where the curves have no CIDEr-D in common,
+    and for other scores, both are compared at equal lambda; at the lambda that
+    each has, where it does not mean the same for both, or none is equal.
+    """
+    for source, first, second, names in ORDERS:
+        told = f"{title_of(first)} > {title_of(second)}"
+        for name in names:
+            title, sign = SCORES[name]
+            for at, found, natural, collapsed in _differences(
+                runs, first, second, name
+            ):
+                judged = (
+                    "one collapsed"
+                    if collapsed
+                    else verdict(found, sign, natural)
+                )
+                yield Order(source, told, at, title, found, natural, judged)
+
+
+def _differences(runs, first, second, name):
+    """Tuples: where two methods are compared, and what is found there."""
+    level, found = _at_equal_cider(runs, first, second, name)
+    if found:
+        return [(f"CIDEr-D = {level:.3g}", found, [], False)]
+    compared = []
+    for ours, theirs in _pairs(runs, first, second):
+        found = gaps(runs[ours], runs[theirs], name)
+        if found:
+            is_recall = name.endswith("r@10")
+            natural = gaps(runs[ours], runs[theirs], "cider_d")
+            strengths = dict.fromkeys((ours.strength, theirs.strength))
+            known = dict(ours.numbers).items() >= dict(theirs.numbers).items()
+            at = ours.strength if known else "; ".join(filter(None, strengths))
+            collapsed = any(is_collapsed(runs[p]) for p in (ours, theirs))
+            compared.append(
+                (at or "-", found, natural if is_recall else [], collapsed)
+            )
+    return compared
+
+
+def _pairs(runs, first, second):
+    """Pairs of places at which two methods are compared, of most seeds."""
+    every = [
+        (ours, theirs)
+        for ours in runs
+        for theirs in runs
+        if (ours.method, theirs.method) == (first, second)
+    ]
+    equal = [
+        (ours, theirs)
+        for ours, theirs in every
+        if all(
+            dict(theirs.numbers).get(name, value) == value
+            for name, value in ours.numbers
+        )
+    ]
+    alike = (first in _PER_WORD) == (second in _PER_WORD)
+    pairs = alike and equal or every
+    shared = [len(runs[a].keys() & runs[b].keys()) for a, b in pairs]
+    most = max(shared, default=0)
+    return [
+        pair for pair, seeds in zip(pairs, shared) if seeds == most and seeds
+    ]
+
+
+def is_collapsed(by_seed: dict) -> bool:
+    """Whether most captions of a row have no end, or no word."""
+    unfinished = values(by_seed, "unfinished_rate")
+    words = values(by_seed, "mean_length")
+    return bool(
+        (unfinished and mean_interval(unfinished).mean > 0.5)
+        or (words and mean_interval(words).mean < 1.0)
+    )
+
+
+def _at_equal_cider(runs, first, second, name):
+    """Differences of recall where both are as natural, and how natural."""
+    if not name.endswith("r@10"):
+        return None, []
+    groups = {
+        method: [
+            record
+            for place, by_seed in runs.items()
+            if place.method == method
+            for record in by_seed.values()
+        ]
+        for method in (first, second)
+    }
+    if not all(groups.values()):
+        return None, []
+    curves, lacking = curves_of(groups, "cider_d", name)
+    overlap = None if lacking else curve_overlap(curves)
+    if overlap is None:
+        return None, []
+    compared = compare_curves(curves, overlap[1])
+    ours, theirs = (compared[method].values for method in (first, second))
+    return overlap[1], [ours[x] - theirs[x] for x in ours if x in theirs]
+
+
+def verdict(found, sign: int = 1, natural=()) -> str:
+    """Returns how differences judge an order, beyond the interval.
+
+    Args:
+        found: List of differences of a score, by seed.
+        sign: Integer, `-1` where less of the score is better.
+        natural: List of differences of CIDEr-D, of which more is better.
+
+    Returns:
+        `"holds"`, `"reversed"`, `"undecided"` or, where CIDEr-D goes the other
+        way, `"a trade"`; for one seed by its difference alone, which is said.
+
+    Example:
+
+    >>> from reproduce.comparisons.all.orders import verdict
+    >>> verdict([1.0, 1.1, 0.9]), verdict([1.0, -1.0]), verdict([-1.0])
+    ('holds', 'undecided', 'reversed, one seed')
+    >>> verdict([1.0, 1.1, 0.9], natural=[-0.1, -0.11, -0.1])
+    'a trade'
+    """
+    one = ", one seed" if len(found) == 1 else ""
+    way = _shown([sign * value for value in found])
+    if not way:
+        return ("equal" if one else "undecided") + one
+    if _shown(natural) == -way:
+        return "a trade" + one
+    return ("holds" if way > 0 else "reversed") + one
+
+
+def _shown(found):
+    """The sign of a mean beyond its interval, or of a single difference."""
+    if not found:
+        return 0
+    mean, low, high = mean_interval(found)
+    if math.isinf(low):
+        low = high = mean
+    return int(low > 0) - int(high < 0)

@@ -1,0 +1,200 @@
+"""All methods on the same axes: how rows are trained and heard."""
+
+import copy
+import inspect
+import os
+
+from reproduce.captioning.phases import PHASES
+from reproduce.captioning.rewarded import cider
+from reproduce.comparisons.all.cost import CPUSeconds
+from reproduce.comparisons.all.cost import cost_scores
+from reproduce.comparisons.all.rows import ARGUMENTS_OF
+from reproduce.comparisons.all.rows import DEFAULT
+from reproduce.comparisons.all.rows import ORIGINS
+from reproduce.comparisons.all.rows import ROWS
+from reproduce.comparisons.all.rows import STARTS
+from reproduce.comparisons.all.settings import SETTINGS
+from reproduce.comparisons.all.tab import write_axes
+from reproduce.comparisons.all.tables import all_tables
+from reproduce.paper import Paper
+from reproduce.paper import Training
+from reproduce.psst.paper import PSST
+from reproduce.psst.paper import left
+from reproduce.rows import build
+from reproduce.spider.paper import state_units
+from reproduce.wtf_rl.paper import WTF_RL
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.rewards import Retrieval
+from tfcap.training import Evaluator
+
+LISTENER = "listener_gt"
+#: Weights of the listener, some of those of PSST's sweep on the world; the
+#: share of whole distributions there, and strengths of guidance.
+USUAL = {
+    "lambda": (1.6e-3, 5e-3, 1.6e-2),
+    "rho": (0.25,),
+    "gamma": (1.5, 2.0),
+}
+
+
+def train(experiment, row, point):
+    """A row as it is before its training, whose CPU time is counted."""
+    origin = ORIGINS.get(row)
+    view = as_paper(experiment, origin or PSST)
+    make = origin.train if origin else own_training
+    training = make(view, row, point)
+    place = experiment.paper.place(row, point)
+    spent = CPUSeconds(experiment.path(place))
+    return training._replace(
+        callbacks=[*training.callbacks, spent],
+        prepare=spent.prepared(training.prepare),
+    )
+
+
+def as_paper(experiment, paper):
+    """An experiment as a paper's rows read it, networks and budget these."""
+    view = copy.copy(experiment)
+    # Made anew, by that paper.
+    vars(view).pop("decodings", None)
+    view.paper, view.settings = paper, experiment.settings.of(paper)
+    view.networks = experiment.networks
+    view.given = dict(experiment.given)
+    if paper is WTF_RL:
+        view.given.setdefault("retriever", frozen_listener(experiment))
+    return view
+
+
+def frozen_listener(experiment):
+    """The listener that all methods share, which only ever read people."""
+    listener = experiment.networks(LISTENER)["listener"]
+    listener.trainable = False
+    return listener
+
+
+def own_training(experiment, row, point):
+    """A row that no paper of the laboratory has."""
+    about = experiment.about_point(point)
+    settings, given = about.settings, dict(ROWS[row])
+    dropout = settings.joint_dropout
+    speaker = experiment.starting("speaker_mle", "speaker", dropout)
+    batches = experiment.batches()
+    numbers = {
+        **experiment.words(),
+        "num_samples": settings.num_samples,
+        "state_units": state_units(speaker, batches),
+        "baseline_units": settings.critic_units,
+    }
+    method = given["method"]
+    known = inspect.signature(ARGUMENTS_OF.get(method, method)).parameters
+    shared = {k: v for k, v in numbers.items() if k in known}
+    reward = traded_off(experiment, point["lambda"])
+    model = build(shared | given, [speaker, reward], {}, about)
+    return Training(
+        model,
+        {"speaker": settings.joint_rate, "baseline": 1e-3},
+        {"speaker": speaker},
+        batches,
+        settings.joint_epochs,
+    )
+
+
+def traded_off(experiment, lambda_):
+    """Equation 1 of PSST as a reward: people, and a listener that stays.
+
+    ```
+    reward = (1 - lambda) * CIDErD + lambda * B * Retrieval
+    ```
+
+    The mean over a batch of B images is what REINFORCE of PSST's page is
+    trained for. Rows through words divide the first term alone by the words of
+    a caption.
+    """
+    natural = cider(experiment)
+    if not lambda_:
+        return natural
+    settings = experiment.settings
+    heard = Retrieval(
+        frozen_listener(experiment),
+        settings.margin,
+        settings.joint_negatives,
+        learning=False,
+    )
+    return (1.0 - lambda_) * natural + lambda_ * settings.batch_size * heard
+
+
+def heard(experiment, row, point):
+    """The networks of a point: its own listener, or the one that all share."""
+    fixed = experiment.networks(LISTENER)["listener"]
+    networks = experiment.trained(row, **point if row not in STARTS else {})
+    return (
+        networks["speaker"],
+        networks.get("listener", fixed),
+        {"fixed": fixed},
+    )
+
+
+def decodings(experiment):
+    """Greedy alone."""
+    return {"": experiment.greedy}
+
+
+def differing(experiment, name: str, speaker, metrics):
+    """Diversity of several captions of an image, and costs of training.
+
+    Returns:
+        Dict of scores: those of `Evaluator.diversity()` after
+        `"rs_"`, of captions that are drawn, without guidance; `cpu_seconds`
+        and `cpu_ms_a_step`.
+    """
+    row = os.path.basename(name).partition("_gamma_")[0]
+    kept = STARTS.get(row, name)
+    scores = cost_scores(experiment.path(kept))
+    if speaker is None or row == "guided":
+        return scores
+    settings = experiment.settings
+    decoder = Sample(
+        Categorical(seed=experiment.seed),
+        settings.diversity_samples,
+        settings.max_length,
+        suppress=experiment.unsaid,
+        unroll=False,
+    )
+    batches = experiment.batches(experiment.split, shuffle=False)
+    size = settings.evaluation_batch_size
+    report = Evaluator(speaker, batches, batch_size=size).diversity(decoder)
+    return scores | {f"rs_{k}": v for k, v in report.scores.items()}
+
+
+ALL = Paper(
+    "all",
+    SETTINGS,
+    {
+        row: ROWS.get(row) or ORIGINS[row].rows[row]
+        for row in {**ORIGINS, **ROWS}
+    },
+    STARTS,
+    PHASES,
+    train,
+    heard,
+    decodings,
+    measures=("cpu_seconds",),
+    axes={
+        "lambda": [*PSST.axes["lambda"], *ROWS],
+        "gamma": ("guided",),
+        "rho": PSST.axes["rho"],
+        "temperature": PSST.axes["temperature"],
+        "alpha": ("sll_sle", *WTF_RL.axes["alpha"]),
+    },
+    default=DEFAULT,
+    usual=USUAL,
+    seeds={"world": range(5), "flickr8k": range(3)},
+    results={
+        "results/all_flickr8k": {},
+        "results/all_world": {},
+    },
+    tables=all_tables,
+    compare=write_axes,
+    more=differing,
+    left=left,
+)

@@ -1,0 +1,146 @@
+"""Listeners that learned from people alone, trained once and kept."""
+
+import os
+from dataclasses import asdict
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from reproduce.captioning.caption_data import about_data
+from reproduce.captioning.rates import falling
+from reproduce.comparisons.strangers.settings import LOSSES
+from reproduce.comparisons.strangers.settings import MAKES
+from reproduce.study import Study
+from tfcap._ops import sequence_mask
+from tfcap.data import CaptionBatches
+from tfcap.models import DualEncoder
+from tfcap.text import caption_tokenize
+from tfcap.training import is_chief
+
+_AT_ONCE = 500
+
+
+class StrangerPanel(Study):
+    """Listeners of several makes, which read captions as strings.
+
+    Each is trained when it is first asked for, and kept under `directory`, in
+    a folder a seed, a folder a make within; what was interrupted goes on.
+
+    Args:
+        directory: String or path.
+        learned: `reproduce.captioning.CaptionData`, of which the training
+            split is learned from.
+        settings: `reproduce.comparisons.strangers.StrangerSettings`.
+        seed: Integer.
+        verbose: As that of `reproduce.study.Study`.
+
+    Raises:
+        ValueError: If the directory holds a panel of something else.
+    """
+
+    def __init__(self, directory, learned, settings, seed=0, verbose=1):
+        about = {
+            "settings": asdict(settings),
+            "makes": {
+                name: [make.network.__name__, *make[1:]]
+                for name, make in MAKES.items()
+            },
+            "seed": seed,
+            **about_data(learned),
+        }
+        folder = os.path.join(str(directory), f"seed_{seed}")
+        super().__init__(folder, about, seed, verbose)
+        self.learned = learned
+        self.settings = settings
+        self._readers = {}
+        if is_chief():
+            path = os.path.join(folder, "vocabulary.json")
+            learned.vocabulary.save(path)
+
+    def listener(self, make):
+        """The listener of a make, trained now if it was not."""
+        return self.once(make, lambda: self._train(make))["listener"]
+
+    def embed_captions(self, make, captions):
+        """Embeds captions, a list of strings, to a float array `(n, D)`."""
+        ids = self.learned.vocabulary.encode_batch(
+            [*map(caption_tokenize, captions)],
+            self.settings.max_length - 1,
+            eos=True,
+        )
+        read = self._reader(make)
+        parts = [
+            read(tf.constant(ids[i : i + _AT_ONCE])).numpy()
+            for i in range(0, len(ids), _AT_ONCE)
+        ]
+        return np.concatenate(parts)
+
+    def embed_images(self, make, batches):
+        """Embeds the images of `CaptionBatches` to a float array `(M, D)`."""
+        listener, rows = self.listener(make), np.arange(len(batches.captions))
+        parts = [
+            listener.embed_images(
+                batches.inputs(rows[i : i + _AT_ONCE])["image"], training=False
+            )
+            for i in range(0, len(rows), _AT_ONCE)
+        ]
+        return np.concatenate(parts)
+
+    def _reader(self, make):
+        """A graph from ids `(n, T)` to embeddings `(n, D)`."""
+        if make not in self._readers:
+            listener, eos = self.listener(make), self.learned.vocabulary.eos
+
+            @tf.function(reduce_retracing=True, autograph=False)
+            def read(ids):
+                words = ids[:, None]  # (n, 1, T)
+                mask = sequence_mask(words, eos)
+                return listener.embed_texts(words, mask, training=False)[:, 0]
+
+            self._readers[make] = read
+        return self._readers[make]
+
+    def _train(self, make):
+        """Trains one listener to find images by human captions."""
+        settings, number = self.settings, [*MAKES].index(make)
+        self.say(f"{make}: learns from people")
+        # Two that begin alike might err alike.
+        seed = len(MAKES) * self.seed + number
+        keras.utils.set_random_seed(seed)
+        batches = CaptionBatches(
+            self.learned.train,
+            self.learned.train_features,
+            min(settings.batch_size, len(self.learned.train)),
+            seed=seed,
+            epoch="captions",
+        )
+        listener = self._network(make, seed)
+        listener(batches.inputs(np.arange(1)))
+        epochs = settings.epochs or MAKES[make].epochs
+        steps = epochs * batches.steps_per_epoch
+        rate = falling(settings.rate, steps)
+        loss = LOSSES[MAKES[make].loss](settings)
+        # On the CPU, XLA takes longer to compile than it saves.
+        listener.compile(keras.optimizers.Adam(rate), loss, jit_compile=False)
+        return self.fit(make, listener, batches, epochs, listener=listener)
+
+    def _network(self, make, seed):
+        network, options, *_ = MAKES[make]
+        settings = self.settings
+        if network is DualEncoder:
+            more = {
+                "max_length": settings.max_length,
+                "block_dropout": settings.block_dropout,
+            }
+            options = {**more, **options}
+        return network(
+            self.learned.vocabulary.size,
+            units=settings.units,
+            embedding_units=settings.embedding_units,
+            image_dropout=settings.image_dropout,
+            word_dropout=settings.word_dropout,
+            seed=seed,
+            image_preprocessing=self.learned.image_preprocessing(),
+            **options,
+        )

@@ -1,0 +1,177 @@
+"""Truth of captions as a reward: how rows are trained."""
+
+import keras
+import numpy as np
+
+from reproduce.captioning.phases import SPEAKER_PHASES
+from reproduce.captioning.rates import falling
+from reproduce.captioning.rewarded import cider
+from reproduce.captioning.rewarded import reward_speaker
+from reproduce.captioning.rewarded import speaker_alone_heard
+from reproduce.comparisons.truth.reader_network import AnswerLoss
+from reproduce.comparisons.truth.reader_network import Answers
+from reproduce.comparisons.truth.reader_network import ReaderNetwork
+from reproduce.comparisons.truth.rewards import LearnedUtility
+from reproduce.comparisons.truth.rewards import NumberedBatches
+from reproduce.comparisons.truth.rewards import truth_reward
+from reproduce.comparisons.truth.settings import SETTINGS
+from reproduce.comparisons.truth.tables import truth_tables
+from reproduce.comparisons.truth.through_words import through_words
+from reproduce.paper import Paper
+from reproduce.paper import Training
+from reproduce.rows import build
+from reproduce.world.truth import MEASURES
+from tfcap.methods import scst
+
+#: Under which a study keeps the network that answers questions.
+READER = "reader"
+
+
+def measured(measure):
+    """A function of a point that makes a measure of truth a reward."""
+
+    def reward(about):
+        data = about.experiment.data
+        truth = data.truth("train")
+        return truth_reward(measure, truth, data.vocabulary)
+
+    return reward
+
+
+def mixed(about):
+    """Precision and recall, weighed against each other."""
+    alpha = about.settings.alpha
+    precision, recall = measured("precision")(about), measured("recall")(about)
+    return alpha * precision + (1.0 - alpha) * recall
+
+
+def learned_utility(about):
+    """The questions that a network answers right by the caption alone."""
+    experiment = about.experiment
+    network = experiment.networks(READER)[READER]
+    network.trainable = False
+    return LearnedUtility(network, Answers(experiment.data.truth("train")))
+
+
+#: Rewards of rows.
+REWARDS = {
+    "cider": lambda about: cider(about.experiment),
+    **{measure: measured(measure) for measure in MEASURES},
+    "mixed": mixed,
+    "learned_utility": learned_utility,
+}
+#: Rows that are trained for a reward: self-critical training, each sample
+#: above the others of its image; or through the words.
+ROWS = {
+    **{name: {"method": scst, "baseline": "leave_one_out"} for name in REWARDS},
+    "learned_utility_words": {"method": through_words},
+}
+#: Rewards of rows that are not called by theirs.
+_REWARD_OF = {"learned_utility_words": "learned_utility"}
+
+
+def train(experiment, row, point):
+    """A row as it is before it learns for its reward."""
+    about = experiment.about_point(point)
+    settings = about.settings
+    numbers = {**experiment.words(), "num_samples": settings.num_samples}
+    reward = REWARDS[_REWARD_OF.get(row, row)]
+    networks = [reward_speaker(experiment), reward(about)]
+    model = build(ROWS[row], networks, numbers, about)
+    return Training(
+        model,
+        {"speaker": settings.reward_rate},
+        {"speaker": model.speaker},
+        numbered_batches(experiment),
+        settings.reward_epochs,
+    )
+
+
+def numbered_batches(experiment):
+    """`NumberedBatches` of the images to learn for a reward from."""
+    data, settings = experiment.data, experiment.settings
+    size = min(settings.reward_batch_size, len(data.train))
+    return NumberedBatches(
+        data.train, data.train_features, size, seed=experiment.seed
+    )
+
+
+class AnsweredBatches(NumberedBatches):
+    """Human captions, and the answers of their images.
+
+    Args:
+        answers: `Answers` of the images.
+        **options: Those of `tfcap.data.CaptionBatches`.
+    """
+
+    def __init__(self, captions, features, batch_size, answers, **options):
+        self.answers = answers
+        super().__init__(captions, features, batch_size, **options)
+
+    def batch(self, step):
+        """Inputs of the network, and targets `(B, 2, Q)`, of a step."""
+        inputs = super().batch(step)
+        row, answers = inputs["row"], self.answers
+        targets = np.stack([answers.numbers[row], answers.weights[row]], axis=1)
+        return {"caption": inputs["caption"]}, targets.astype("float32")
+
+
+def reader(study):
+    """A network learns to answer by what people say."""
+    settings, data = study.settings, study.data
+    batches = AnsweredBatches(
+        data.train,
+        data.train_features,
+        min(settings.batch_size, len(data.train)),
+        Answers(data.truth("train")),
+        seed=study.seed,
+        epoch="captions",
+    )
+    network = ReaderNetwork(data.vocabulary.size, settings.reader_units)
+    network(batches.batch(0)[0])
+    steps = settings.reader_epochs * batches.steps_per_epoch
+    rate = falling(settings.reader_rate, steps)
+    network.compile(keras.optimizers.Adam(rate), AnswerLoss())
+    return study.fit(
+        READER, network, batches, settings.reader_epochs, reader=network
+    )
+
+
+def truths(experiment, name: str, speaker, metrics):
+    """Scores of truth of the kept captions, and of what people say.
+
+    Returns:
+        Dict of scores, see `reproduce.world.truth.Truth.scores()`; after
+        `human_` those of the first human caption of each image.
+    """
+    data, split = experiment.data, experiment.split
+    truth = data.truth(split)
+    people = [texts[0] for texts in getattr(data, split).texts]
+    report = experiment.kept(name)
+    human = truth.scores(people)
+    return truth.scores(report.captions) | {
+        f"human_{key}": score for key, score in human.items()
+    }
+
+
+TRUTH = Paper(
+    "truth",
+    settings=SETTINGS,
+    rows=ROWS,
+    starts={"mle": "speaker_mle"},
+    phases={**SPEAKER_PHASES, READER: reader},
+    train=train,
+    heard=speaker_alone_heard,
+    decodings=lambda experiment: {"": experiment.greedy},
+    measures=("lm_log_prob", "truth"),
+    axes={"alpha": ("mixed",), "rate": tuple(ROWS)},
+    default=("mle", "precision", "recall", "f1", "utility"),
+    tables=truth_tables,
+    more=truths,
+    results={
+        "results/truth_world": {},
+        "results/tradeoff_world": {
+            "methods": ("reinforce_joint", "psst_multinomial", "speaker_mle")
+        },
+    },
+)
