@@ -26,6 +26,7 @@ from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers
 from tfcap.training.refusals import refusal_to_save
+from tfcap.training.resume import Resume
 from tfcap.training.resume import run_fit
 
 _FOUND = "tfcap: not finite: "
@@ -308,7 +309,12 @@ class JointTraining(keras.Model):
             ValueError: If rows or classes are weighted.
         """
         _refuse_weights(sample_weight=sample_weight, class_weight=class_weight)
-        return run_fit(super().fit, x, *args, **kwargs)
+        callbacks = keras.tree.flatten(kwargs.get("callbacks") or [])
+        resumes = any(isinstance(each, Resume) for each in callbacks)
+        fit = super().fit
+        if resumes or hasattr(x, "from_step"):
+            return run_fit(fit, x, *args, **kwargs)
+        return fit(x, *args, **kwargs)
 
     def save(self, *_, **__):
         """Refuses: rewards and schedules are functions, which are not saved.
