@@ -12,8 +12,8 @@ import pytest
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.java import MODELS as SPICE_MODELS
 from tfcap.text.scores.meteor_resources import meteor_resources
-from tfcap.text.scores.scene_graph import synonym_sets
-from tfcap.text.scores.scene_graph_parser import scene_graph_parser
+from tfcap.text.scores.spice_spacy import scene_graph_parser
+from tfcap.text.scores.spice_spacy import synonym_sets
 
 # A busy machine is no failure.
 hypothesis.settings.register_profile("unhurried", deadline=None)

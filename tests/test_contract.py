@@ -40,7 +40,6 @@ CASES = {
         dict(temperature=0.7, rho=0.5, seed=3, backward_temperature=1.5),
         LOGITS,
     ),
-    "ConditionDropout": (dict(rate=0.5, dropped="learned", seed=3), WORDS),
     "HCIAEEncoder": (EVERYTHING, DIALOG),
     "HREAEncoder": (EVERYTHING, DIALOG),
     "ImageStandardization": (
@@ -160,9 +159,8 @@ TOLD_OTHERWISE = {
     "CLIPListener": {"tokenizer", "vocabulary", "max_pieces"},
     "HingeRetrievalLoss": {"step"},
     "StepwiseSpeaker": {"cell"},
-    "TeacherForcedSpeaker": {"model"},
     "WordByWord": {"mask_zero"},
-    "WrappedSpeaker": {"model", "vocabulary"},
+    "WrappedSpeaker": {"vocabulary"},
 }
 
 
@@ -190,10 +188,10 @@ def test_every_written_config_tells_every_argument():
         # Otherwise Keras keeps what a layer was made with.
         if written:
             count += 1
-            told = set(re.findall(r'"(\w+)"', "".join(written)))
+            told = " ".join(re.findall(r'"([\w ]+)"', "".join(written)))
             given = inspect.signature(made.__init__).parameters.values()
             asked = {p.name for p in given if p.kind is not p.VAR_KEYWORD}
-            asked -= {"self", "name", "dtype", "reduction"}
-            lacking[made.__name__] = asked - told
+            asked -= {"self", "args", "name", "dtype", "reduction"}
+            lacking[made.__name__] = asked - {*told.split()}
     assert count > 40
     assert {n: args for n, args in lacking.items() if args} == TOLD_OTHERWISE

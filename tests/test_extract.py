@@ -92,7 +92,7 @@ def test_what_is_done_is_kept_and_unreadable_images_are_named(
     [
         ({0: "/no/folder"}, "`IMAGES` must be a folder"),
         ({4: "NoNet"}, "`name` must be a network of `keras.applications`"),
-        ({6: "/no/weights.h5"}, "weights"),
+        ({4: "MobileNetV2", 6: "/no/weights.h5"}, "weights"),
     ],
 )
 def test_wrong_arguments_are_told(

@@ -38,7 +38,6 @@ SERIALIZABLE = (
 BASES = {
     "CaptionSpeaker",
     "DialogEncoder",
-    "RankingMetric",
     "WordChannel",
 }
 #: Train networks and are not saved themselves.

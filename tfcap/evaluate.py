@@ -27,14 +27,13 @@ from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
 from tfcap.data.result_files import load_results
 from tfcap.data.result_files import match_results
-from tfcap.text.caption_report import TITLES
 from tfcap.text.evaluation import METRICS
 from tfcap.text.evaluation import evaluate_captions
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.progress_bar import ProgressBar
 from tfcap.text.score_differences import differences_table
 from tfcap.text.score_differences import score_differences
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
+from tfcap.text.scores.chair import ObjectSynonyms
 
 #: All that is not there to check another one.
 _DEFAULT = tuple(name for name in METRICS if name != "meteor_java")
@@ -103,10 +102,7 @@ def _run(options):
             f"Received: --json {options.json!r}. Make the folder first."
         )
     split = load_captions(options.references, options.split, options.skip_empty)
-    paths = [options.results]
-    if options.against:
-        paths.append(options.against)
-    ids, captions, texts, unshared = _matched(paths, split, options)
+    ids, captions, texts = _matched(split, options)
     settings = _score_options(options, ids)
     reports = [_evaluate(said, texts, options, settings) for said in captions]
     report = reports[0]
@@ -116,7 +112,12 @@ def _run(options):
         "images": list(split.skipped_images),
     }
     if any(skipped.values()):
-        print(f"\n{_note(skipped)}")
+        images = skipped["images"]
+        print(
+            "\nLeft out as empty, or as marked rejected or precanned: "
+            f"references {skipped['references']:,}, images without another "
+            f"{len(images):,}{f' ({listed(images)})' if images else ''}."
+        )
     kept = ("results", "references", "split", "subset")
     content = {
         **report.to_dict(ids, captions[0]),
@@ -124,52 +125,32 @@ def _run(options):
         "skipped": skipped,
     }
     if options.against:
-        content["against"] = {
-            **_compare(report, reports[1], options.against),
-            "left_out": unshared,
-        }
-        if unshared:
-            print(
-                f"\nLeft out: {len(unshared):,} images with a result in one "
-                f"file alone ({listed(unshared)})."
-            )
+        content["against"] = _compare(report, reports[1], options.against)
     if options.json:
         with whole_file(options.json, "w") as file:
             json.dump(content, file, indent=1, allow_nan=False)
     return int(any(name in report.absent for name in options.metrics or []))
 
 
-def _matched(paths, split, options):
-    """Ids of images, their captions in every file, and their references.
-
-    And the ids of those that have a result in one file alone.
-    """
-    found = []
-    for path in paths:
+def _matched(split, options):
+    """Ids of images, their captions in every file, and their references."""
+    references, found = split.references(), []
+    for path in filter(None, (options.results, options.against)):
         results = load_results(path, options.allow_empty)
         found.append(
             match_results(
-                results,
-                split.references(),
-                options.subset,
-                path,
-                split.skipped_images,
-                split.filenames,
+                *(results, references, options.subset, path),
+                *(split.skipped_images, split.filenames),
             )
         )
-    shared = set.intersection(*(set(ids) for ids, _, _ in found))
-    if not shared:
-        raise ValueError(
-            "`--against` must name results of images that have results in the "
-            f"other file, too. Received: {options.against!r}, of none of them."
-        )
-    known = [dict(zip(ids, said)) for ids, said, _ in found]
-    unshared = [i for said in known for i in said if i not in shared]
     ids, _, texts = found[0]
-    rows = [i for i, image in enumerate(ids) if image in shared]
-    ids = [ids[i] for i in rows]
-    captions = [[said[image] for image in ids] for said in known]
-    return ids, captions, [texts[i] for i in rows], unshared
+    if any(others != ids for others, _, _ in found):
+        raise ValueError(
+            "`--against` must name results of the same images. Received: "
+            f"{options.against!r}, of others than {options.results!r}. Leave "
+            "out what is in one of the files alone."
+        )
+    return ids, [said for _, said, _ in found], texts
 
 
 def _score_options(options, ids):
@@ -200,21 +181,17 @@ def _score_options(options, ids):
     return found
 
 
-def _processes(captions):
-    """Number of processes for METEOR; 0 where others would not pay."""
-    number = min(8, os.cpu_count() or 1, captions // 1000)
-    return number if number > 1 else 0
-
-
 def _evaluate(captions, texts, options, settings):
     asked = options.metrics or []
+    # For METEOR; where there are few captions, others would not pay.
+    processes = min(8, os.cpu_count() or 1, len(captions) // 1000)
     with ProgressBar(quiet=options.quiet) as progress:
         return evaluate_captions(
             captions,
             texts,
             metrics=METRICS if "all" in asked else asked or _DEFAULT,
             progress=progress,
-            num_workers=_processes(len(captions)),
+            num_workers=processes if processes > 1 else 0,
             **settings,
         )
 
@@ -228,10 +205,6 @@ def _compare(report, other, path):
     )
     if other.remarks:
         print("\n".join([f"\nOf {path}:", *other.remarks]))
-    both = [x for x in report.scores if x in other.scores]
-    undrawn = [TITLES[name] for name in both if name not in differences]
-    if undrawn:
-        print(f"\nWithout an interval: {', '.join(undrawn)}.")
     return {
         "results": path,
         "corpus": {k: finite(s.corpus) for k, s in other.scores.items()},
@@ -240,17 +213,6 @@ def _compare(report, other, path):
             for name, found in differences.items()
         },
     }
-
-
-def _note(skipped):
-    """Counts of references that were left out."""
-    images = skipped["images"]
-    named = f" ({listed(images)})" if images else ""
-    return (
-        "Left out as empty, or as marked rejected or precanned: references "
-        f"{skipped['references']:,}, images without another {len(images):,}"
-        f"{named}."
-    )
 
 
 if __name__ == "__main__":

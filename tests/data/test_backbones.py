@@ -1,12 +1,10 @@
 import pathlib
 import sys
-import urllib.error
 
 import keras
 import numpy as np
 import pytest
 
-from tfcap._io import command
 from tfcap.data import Backbone
 from tfcap.data import backbones
 from tfcap.data import extract_features
@@ -236,20 +234,6 @@ def test_efficientnet_lite0_with_random_weights_sees_an_image(tmp_path):
 def test_a_preset_has_its_own_weights(weights):
     with pytest.raises(ValueError, match="must be left out for a preset"):
         named_backbone("keras_hub:preset", weights)
-
-
-def test_weights_out_of_reach_are_told(tmp_path, monkeypatch, capsys):
-    def unreachable(url, *_):
-        raise urllib.error.URLError("Name or service not known")
-
-    files = "keras.src.utils.file_utils"
-    monkeypatch.setattr(f"{files}.urlretrieve", unreachable)
-    monkeypatch.setattr(f"{files}.config.keras_home", lambda: str(tmp_path))
-    make = command()(lambda: named_backbone("MobileNetV2") and 0)
-    assert make() == 2
-    told = capsys.readouterr().err
-    assert told.startswith("error: `weights` must be on this machine")
-    assert "Name or service" in told and "--weights FILE" in told
 
 
 def test_efficientnet_lite0_without_its_package(monkeypatch):

@@ -294,10 +294,3 @@ def test_a_missing_package_is_named_with_its_cure(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow_text", None)
     with pytest.raises(ImportError, match=r"pip install 'tfcap\[text\]'"):
         tokenize_captions(["a dog"])
-
-
-def test_ids_of_more_than_64_bits_are_refused():
-    split = CaptionSplit([2**70], [["a dog"]], [""], [""])
-    told = "integers of 64 bits.*1180591620717411303424 among them. Write"
-    with pytest.raises(ValueError, match=told):
-        EncodedCaptions.from_split(split, Vocabulary(["a"]))

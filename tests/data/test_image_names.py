@@ -57,17 +57,6 @@ def test_references_have_whole_numbers(tmp_path, known):
     assert load_captions(path).image_ids == [*references]
 
 
-@pytest.mark.parametrize("said", FORMS)
-@pytest.mark.parametrize("known", IDS)
-def test_annotations_find_their_images(tmp_path, said, known):
-    path = tmp_path / "references.json"
-    rows = [{"image_id": i, "caption": str(k)} for k, i in enumerate(said)]
-    images = [{"id": i} for i in known[::-1]]
-    path.write_text(json.dumps({"images": images, "annotations": rows}))
-    found = load_captions(path).references()
-    assert found == {known[1]: ["1"], known[0]: ["0"]}
-
-
 @pytest.mark.parametrize("said", IDS)
 @pytest.mark.parametrize("known", IDS)
 def test_lists_and_features_find_their_images(tmp_path, said, known):

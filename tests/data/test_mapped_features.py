@@ -8,15 +8,8 @@ from tfcap.data import pool_positions
 from tfcap.data import save_features
 from tfcap.data import scale_features
 from tfcap.data.data_digest import feature_digest
-from tfcap.data.mapped_features import MappedFeatures
 from tfcap.data.mapped_features import check_features
 from tfcap.data.mapped_features import feature_rows
-from tfcap.data.mapped_features import position_means
-
-PREPARED = {
-    "means": pool_positions,
-    "length": lambda features: scale_features(features, 8.0),
-}
 
 
 @pytest.fixture
@@ -32,35 +25,32 @@ def path(tmp_path, grids):
     return path
 
 
-@pytest.mark.parametrize("name", PREPARED)
-def test_large_files_are_left_on_the_disk(grids, path, name, monkeypatch):
-    reader, prepare = load_features(path, lazy=True), PREPARED[name]
-    at_once = prepare(reader)
-    assert isinstance(at_once, np.ndarray) and at_once.dtype == np.float32
-    np.testing.assert_array_equal(at_once, prepare(grids))
-    monkeypatch.setattr(mapped_features, "LARGE", 700 * 5 * 7 * 2 - 1)
+def test_files_are_scaled_when_they_are_read(grids, path, monkeypatch):
+    reader = load_features(path, lazy=True)
     with monkeypatch.context() as patch:
         patch.setattr(type(reader), "__getitem__", None)
-        lazy = prepare(reader)
-    assert lazy.shape == at_once.shape and len(lazy) == 700
-    for rows in [np.array([699, 3, 3]), [0], slice(5, 600), 4]:
-        np.testing.assert_array_equal(lazy[rows], at_once[rows])
-        assert lazy[rows].dtype == np.float32
-    # What is in memory already is prepared there.
-    assert isinstance(prepare(grids), np.ndarray)
+        lazy = scale_features(reader, 8.0)
+        others = reader, scale_features(reader, 7.0)
+        assert len({feature_digest(x) for x in (lazy, *others)}) == 3
+    assert lazy.shape == grids.shape and len(lazy) == 700
+    rows = np.array([699, 3, 3])
+    values = grids[rows].astype("float32")
+    wanted = 8 * values / np.linalg.norm(values, axis=-1, keepdims=True)
+    assert lazy[rows].dtype == np.float32
+    np.testing.assert_allclose(lazy[rows], wanted, rtol=1e-6)
 
 
-def test_features_are_known_by_what_prepares_them_and_not_read(
-    path, monkeypatch
-):
-    reader = load_features(path, lazy=True)
-    made = [MappedFeatures(reader, position_means, about) for about in "ab"]
-    monkeypatch.setattr(type(reader), "__getitem__", None)
-    assert len({feature_digest(x) for x in (reader, *made)}) == 3
+def test_positions_are_pooled_at_once(grids, path, monkeypatch):
+    pooled = pool_positions(load_features(path, lazy=True))
+    wanted = grids.mean(1, keepdims=True, dtype="float32")
+    assert pooled.dtype == np.float32
+    np.testing.assert_array_equal(pooled, wanted)
+    monkeypatch.setattr(mapped_features, "_CHUNK", 99)
+    np.testing.assert_array_equal(pool_positions(grids), wanted)
 
 
 def test_zeros_have_no_length_and_lengths_are_positive():
-    assert not scale_features(np.zeros((1, 2, 3)), 8.0).any()
+    assert not scale_features(np.zeros((1, 2, 3)), 8.0)[[0]].any()
     for bad in (0, -1.0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="`norm` must be a positive"):
             scale_features(np.zeros((1, 2, 3)), bad)
@@ -110,7 +100,7 @@ def test_numbers_do_not_depend_on_how_much_is_read_at_a_time(
     train, monkeypatch
 ):
     at_once = StandardizedFeatures(train)
-    monkeypatch.setattr(mapped_features, "_COUNTED", 5)
+    monkeypatch.setattr(mapped_features, "_CHUNK", 5)
     parts = StandardizedFeatures(train)
     np.testing.assert_allclose(parts.mean, at_once.mean, 1e-6, 1e-6)
     np.testing.assert_allclose(parts.deviation, at_once.deviation, 1e-6, 1e-6)

@@ -208,11 +208,11 @@ def change(place, value):
 @pytest.mark.parametrize(
     "spoil, message",
     [
-        (change((2, 2, 0), 0), r"image 502, round 3: \[0, "),
+        (change((2, 2, 0), 0), "permutation of 1..7"),
         (change((2, 2), [1, 1, 3, 4, 5, 6, 7]), "permutation of 1..7"),
-        (change((0, 0), np.arange(7)), "image 500, round 1"),
-        (lambda s, r: (s, r[:, :2]), r"ranks.shape=\(5, 2, 7\)"),
-        (lambda s, r: (s, r / 1), "of float64"),
+        (change((0, 0), np.arange(7)), "permutation of 1..7"),
+        (lambda s, r: (s, r[:, :2]), r"ranks of shape \(5, 2, 7\)"),
+        (lambda s, r: (s, r / 3), "permutation of 1..7"),
     ],
 )
 def test_ranks_that_the_server_would_refuse_are_not_written(

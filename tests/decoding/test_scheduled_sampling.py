@@ -6,13 +6,14 @@ from keras import ops
 
 from tests import speakers
 from tests import tiny
+from tests.training.resumed import restore
+from tests.training.resumed import save
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import ScheduledSampling
 from tfcap.decoding import stepwise_log_probs
 from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
 from tfcap.training import JointTraining
-from tfcap.training.checkpoint import RunCheckpoint
 
 ROWS = 8000
 REFERENCE = np.array([3, 4, 3, 2, 0])
@@ -150,7 +151,7 @@ def trained(directory, probability=rising):
         shuffle=False,
         verbose=0,
     )
-    RunCheckpoint(directory).save(model, 2)
+    save(model, 2, directory)
     return model, decoder, history.history
 
 
@@ -164,7 +165,7 @@ def test_training_lowers_the_loss_and_the_probability_is_annealed(tmp_path):
     # It is part of the run's state.
     decoder.channel.step.assign(2)
     assert float(decoder.probability) == pytest.approx(0.1)
-    RunCheckpoint(tmp_path).restore(model)
+    restore(model, tmp_path)
     assert float(decoder.probability) == 0.5
 
 

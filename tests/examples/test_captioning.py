@@ -39,7 +39,13 @@ def eagerly():
                 few["ensemble"] = LISTENERS
             else:
                 few["reward_batch_size"] = 25
-            quick = dataclasses.replace(paper.settings["quick"], **few)
+            quick = paper.settings["quick"]
+            if paper is WTF_RL:
+                for name in ("retriever", "unseen"):
+                    few[name] = dataclasses.replace(
+                        getattr(quick, name), batch_size=50
+                    )
+            quick = dataclasses.replace(quick, **few)
             patch.setitem(paper.settings, "quick", quick)
         yield
 
@@ -229,7 +235,11 @@ def test_a_few_photographs_are_enough(name, make, tmp_path, monkeypatch):
     command = write_own(tmp_path, make())
     if name == "tradeoff_curve":
         command += ["--methods", "psst_multinomial", "--lambdas", "0.001"]
-    assert load(name).main(command) == 0
+    with run_eagerly():
+        if name != "tradeoff_curve":
+            # The command would make graphs, which take most of the time.
+            monkeypatch.setattr("tensorflow.config.run_functions_eagerly", id)
+        assert load(name).main(command) == 0
 
 
 @pytest.mark.parametrize("split", ["train", "test"])

@@ -32,7 +32,7 @@ from tfcap.data.result_files import load_results
 from tfcap.data.visdial import load_relevance
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
-from tfcap.text.missing_score import MissingScore
+from tfcap.text.missing_score import MissingScoreError
 from tfcap.training import SpeakerReport
 
 VOCABULARY = Vocabulary(["a", "dog", "cat", "runs", "\u00e9t\u00e9"])
@@ -499,7 +499,9 @@ REPORT = SpeakerReport(
     human_ranks=np.array([1.0, 1.0]),
     each={"cider_d": np.array([1.0, 2.0])},
     absent={
-        "meteor": MissingScore("METEOR", "there is no Java", "Install one.")
+        "meteor": MissingScoreError(
+            "METEOR", "there is no Java", "Install one."
+        )
     },
 )
 
@@ -507,7 +509,7 @@ REPORT = SpeakerReport(
 def told_report(path):
     fields = vars(SpeakerReport.load(path)).copy()
     each = {f"each {k}": v for k, v in fields.pop("each").items()}
-    absent = {k: v._asdict() for k, v in fields.pop("absent").items()}
+    absent = {k: vars(v) for k, v in fields.pop("absent").items()}
     fields = {
         k: getattr(v, "tolist", lambda v=v: v)() for k, v in fields.items()
     }

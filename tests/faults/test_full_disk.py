@@ -17,10 +17,11 @@ from reproduce.record_file import read_records
 from reproduce.sweep import Sweep
 from reproduce.sweep_records import load_records
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tests.training.resumed import epochs_done
 from tests.training.resumed import fit
 from tfcap.data import DatasetBatches
+from tfcap.data import load_features
 from tfcap.data.features import FeatureWriter
-from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network
 
@@ -78,26 +79,27 @@ def test_training_stops_and_its_last_checkpoint_is_whole(disk):
         fill(disk, leave=300_000)
         fit(model, BATCHES, 5, disk, verbose=0)
     assert refused(caught) and "checkpoint.next.npz" in str(caught.value)
-    assert RunCheckpoint(disk).epoch == 2
+    assert epochs_done(disk) == 2
     names = {path.name for path in disk.iterdir()} - {"filling"}
     assert names == {"checkpoint.npz", "checkpoint.previous.npz"}
     (disk / "filling").unlink()
     assert fit(model, BATCHES, 4, disk, verbose=0).epoch == [0, 1, 2, 3]
 
 
-def test_features_are_refused_before_the_first_one(disk):
+def test_features_that_have_no_room_are_kept_as_far_as_they_came(disk):
+    features = np.ones((10, 4, 512)) * np.arange(10)[:, None, None]
     with pytest.raises(OSError) as caught:
-        FeatureWriter(disk / "x.npy", range(1000), (4, 512))
-    assert refused(caught) and "Nothing was begun" in str(caught.value)
-    assert not list(disk.iterdir())
-
-
-def test_features_that_were_begun_have_their_room(disk):
+        with FeatureWriter(disk / "x.npy", range(10), (4, 512)) as writer:
+            writer.write([0, 1], features[:2])
+            fill(disk)
+            writer.write(np.arange(2, 10), features[2:])
+    assert refused(caught) and "is done is kept" in str(caught.value)
+    (disk / "filling").unlink()
     with FeatureWriter(disk / "x.npy", range(10), (4, 512)) as writer:
-        fill(disk)
-        features = np.ones((10, 4, 512)) * np.arange(10)[:, None, None]
-        writer.write(np.arange(10), features)
-        assert not len(writer.remaining)
+        assert {0, 1}.isdisjoint(writer.remaining)
+        writer.write(writer.remaining, features[writer.remaining])
+        writer.finish()
+    np.testing.assert_array_equal(load_features(disk / "x.npy"), features)
 
 
 def test_records_are_whole_or_told(disk):
@@ -149,7 +151,7 @@ def test_logs_of_training_that_have_no_room_stop_it(disk, tmp_path):
     fill(disk, leave=8192)
     with pytest.raises(tf.errors.ResourceExhaustedError, match="disk/logs"):
         fit(model, BATCHES, 30, tmp_path / "run", [board], verbose=0)
-    assert RunCheckpoint(tmp_path / "run").epoch > 0
+    assert epochs_done(tmp_path / "run") > 0
 
 
 @pytest.mark.parametrize("room", range(0, 140_000, 20_000))

@@ -120,19 +120,6 @@ def foreign(module, name):
     return change
 
 
-def test_a_layer_that_the_file_cannot_hold_is_not_made(
-    good, tmp_path, monkeypatch
-):
-    def change(config):
-        config["config"]["layers"][3]["config"]["units"] = 10**7
-        return json.dumps(config)
-
-    path = tmp_path / "huge.keras"
-    path.write_bytes(with_config(good, change))
-    monkeypatch.setattr(keras.initializers.GlorotUniform, "__call__", None)
-    assert "more than its" in refusal(path) and "(4, 10000000)" in refusal(path)
-
-
 ATTACKS = {
     "code": lambda_layer,
     "a function of the system": foreign("os", "system"),

@@ -23,12 +23,13 @@ from reproduce.sweep import Sweep
 from reproduce.world.built_folder import built_folder
 from tests.faults.power import Power
 from tests.faults.power import least_progress
+from tests.training.resumed import epochs_done
+from tests.training.resumed import save
 from tfcap._io import make_folder
 from tfcap._io import whole_file
 from tfcap.data import DatasetBatches
 from tfcap.data import load_features
 from tfcap.data.features import FeatureWriter
-from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.network_file import load_network
 from tfcap.training.network_file import save_network
 
@@ -61,7 +62,7 @@ def done(folder):
         found = Study(folder, {"settings": {}}, verbose=0).load("model")
         assert found["speaker"].built
         return EPOCHS + 1
-    return RunCheckpoint(folder / "model" / "checkpoints").epoch
+    return epochs_done(folder / "model" / "checkpoints")
 
 
 def never_less(progress):
@@ -273,10 +274,10 @@ def test_a_disk_that_loses_its_power_in_an_epoch_keeps_the_one_before(
 ):
     path, mount = image
     folder = mount(path, tmp_path / "disk")
-    model, checkpoint = network(), RunCheckpoint(folder / "checkpoints")
+    model = network()
     for epoch in (1, 2):
-        checkpoint.save(model, epoch)
+        save(model, epoch, folder / "checkpoints")
     (folder / "checkpoints" / "checkpoint.next.npz").write_bytes(bytes(100))
     shutil.copyfile(path, tmp_path / "copy.img")
     left = mount(tmp_path / "copy.img", tmp_path / "left")
-    assert RunCheckpoint(left / "checkpoints").epoch == 2
+    assert epochs_done(left / "checkpoints") == 2

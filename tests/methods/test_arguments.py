@@ -61,7 +61,6 @@ OTHERS = {
     "negatives": "sum",
     "neighbors": "neighbors",
     "no_repeat_ngram": 2,
-    "nonfinite": "skip",
     "normalize": "length",
     "num_continuations": 2,
     "num_samples": 3,
@@ -125,10 +124,7 @@ def options_of(method):
     return [
         p.name
         for p in inspect.signature(method).parameters.values()
-        if p.kind is not p.VAR_KEYWORD
-        and p.default is not p.empty
-        # Only a speaker that learns alone has parts.
-        and p.name != "minibatch_size"
+        if p.kind is not p.VAR_KEYWORD and p.default is not p.empty
     ]
 
 

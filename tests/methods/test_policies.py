@@ -36,7 +36,7 @@ def expected(speaker):
 METHODS = {
     "grpo": {"updates_per_rollout": 2, "reference": True},
     "dr_grpo": {},
-    "dapo": {"minibatch_size": 2},
+    "dapo": {"updates_per_rollout": 2},
     "gspo": {"updates_per_rollout": 2},
     "gdpo": {},
     "rloo": {"reference": True},
@@ -100,7 +100,6 @@ def test_a_clip_that_one_update_would_never_read_is_refused(name):
         with pytest.raises(ValueError, match="`clip` must be left out"):
             ratio()
     assert ratio(updates_per_rollout=2) is clip
-    assert ratio(updates_per_rollout=1, minibatch_size=2) is clip
 
 
 @pytest.mark.parametrize(
@@ -117,8 +116,6 @@ def test_what_a_paper_clips_is_clipped_by_default(name, upper):
     # One update has a ratio of 1, and a clip of the method's own none to clip.
     once = made(updates_per_rollout=1)
     assert once.updates_per_rollout == 1 and once.clipped_ratio is None
-    parts = made(updates_per_rollout=1, minibatch_size=2)
-    assert parts.clipped_ratio.upper == upper
     wide = ClippedRatio(0.3)
     assert made(clip=wide).clipped_ratio is wide
     with pytest.raises(ValueError, match="`clip` must be left out"):

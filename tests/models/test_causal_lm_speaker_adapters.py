@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tests.training.resumed import restore
+from tests.training.resumed import save
 from tfcap._io import load_arrays
 from tfcap.decoding import Sample
 from tfcap.layers._fast import WordIds
@@ -21,7 +23,6 @@ from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import KLPenalty
 from tfcap.training import JointTraining
-from tfcap.training.checkpoint import RunCheckpoint
 
 hub = pytest.importorskip("keras_hub").models
 tf = pytest.importorskip("tensorflow")
@@ -97,7 +98,7 @@ def test_a_checkpoint_leaves_the_base_out(quantize, tmp_path):
     speaker = speaker_of(quantize=quantize)
     training = JointTraining(speaker, TeacherForcing())
     training.compile(keras.optimizers.SGD(0.1))
-    RunCheckpoint(tmp_path).save(training, 1)
+    save(training, 1, tmp_path)
     held = load_arrays(tmp_path / "checkpoint.npz")
     numbers = sum(x.size for k, x in held.items() if k.startswith("variable"))
     adapters = sum(int(np.prod(x.shape)) for x in speaker.trainable_variables)
@@ -106,7 +107,7 @@ def test_a_checkpoint_leaves_the_base_out(quantize, tmp_path):
     assert speaker.count_params() > 3 * adapters
     again = JointTraining(speaker_of(quantize=quantize), TeacherForcing())
     again.compile(keras.optimizers.SGD(0.1))
-    assert RunCheckpoint(tmp_path).restore(again) == 1
+    assert restore(again, tmp_path) == 1
 
 
 def test_a_reference_does_not_move_with_biases():

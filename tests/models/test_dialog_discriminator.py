@@ -13,8 +13,6 @@ from tfcap.layers import AnswerEncoder
 from tfcap.layers import LateFusionEncoder
 from tfcap.losses import EmbeddingNorm
 from tfcap.losses import NPairLoss
-from tfcap.metrics import MeanReciprocalRank
-from tfcap.metrics import RecallAtK
 from tfcap.models import DialogDiscriminator
 
 BATCHES = dialogs.batches(8, negatives=3, in_batch_negatives=2, shuffle=False)
@@ -184,17 +182,14 @@ def test_training_by_compile_and_fit_lowers_the_loss():
     network.compile(
         keras.optimizers.Adam(0.03),
         loss=NPairLoss(),
-        metrics=[MeanReciprocalRank(name="mrr"), RecallAtK(1, name="r1")],
         run_eagerly=True,
     )
     history = network.fit(BATCH, LABELS, epochs=12, verbose=0).history
     assert history["loss"][-1] < 0.85 * history["loss"][0]
-    assert history["mrr"][-1] > history["mrr"][0]
     said = network.evaluate(BATCH, LABELS, verbose=0, return_dict=True)
     loss = NPairLoss()(LABELS, network(BATCH))
     # Evaluation has no penalty.
     np.testing.assert_allclose(said["loss"], loss, rtol=1e-5, atol=1e-6)
-    assert 0 <= said["r1"] <= 100
 
 
 def test_xla_is_left_out_by_itself():

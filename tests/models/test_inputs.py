@@ -120,3 +120,14 @@ def test_a_listener_that_encodes_images_without_a_mask_goes_on_working():
     network = Greatest(9, units=4, embedding_units=4)
     masked = {**BATCH, "image_mask": np.ones((2, 4))}
     np.testing.assert_array_equal(network(masked), network(BATCH))
+
+
+def test_whole_rows_are_dropped_at_the_rate():
+    speaker = ShowTellSpeaker(9, units=4, condition_dropout=0.3)
+    image = np.ones((400, 2, 3), "float32")
+    found = speaker.dropped(image, training=True).numpy()
+    kept = found.mean(axis=(1, 2))
+    assert {*kept} == {0.0, 1.0} and 0.6 < kept.mean() < 0.8
+    assert speaker.dropped(image, training=False) is image
+    with pytest.raises(ValueError, match="`condition_dropout` must be in"):
+        ShowTellSpeaker(9, units=4, condition_dropout=1.0)

@@ -202,11 +202,10 @@ def test_it_is_left_out_of_losses_gradients_and_logs(case):
 @pytest.mark.parametrize(
     "options",
     [
-        {"minibatch_size": 2},
         {"updates_per_rollout": 2},
         {"clipped_ratio": objectives.ClippedRatio(3e-4, level="sequence")},
     ],
-    ids=["minibatches", "ppo", "gspo"],
+    ids=["ppo", "gspo"],
 )
 def test_several_updates_leave_it_out(options):
     weights = []

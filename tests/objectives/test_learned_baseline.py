@@ -10,6 +10,8 @@ from tests import tiny
 from tests.objectives.test_score_function import Worth
 from tests.objectives.test_score_function import estimates
 from tests.objectives.test_score_function import exact_gradient
+from tests.training.resumed import restore
+from tests.training.resumed import save
 from tfcap.decoding import Rollout
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
@@ -19,7 +21,6 @@ from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training.checkpoint import RunCheckpoint
 
 
 class Mindful(tiny.TableSpeaker):
@@ -175,10 +176,9 @@ def test_it_is_fitted_alone_and_then_beside_the_speaker(tmp_path):
     after = baseline.network.get_weights()
     assert all((a != b).any() for a, b in zip(own, after, strict=True))
     # The network is a layer of the objective and a learner: one and the same.
-    checkpoint = RunCheckpoint(tmp_path)
-    checkpoint.save(both, 1)
+    save(both, 1, tmp_path)
     baseline.network.set_weights(own)
-    assert checkpoint.restore(both) == 1
+    assert restore(both, tmp_path) == 1
     for found, wanted in zip(baseline.network.get_weights(), after):
         np.testing.assert_array_equal(found, wanted)
 

@@ -2,11 +2,9 @@ import pathlib
 import re
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 import tfcap
-from tfcap._ops.private_names import begin_at
 from tfcap._ops.private_names import is_function_graph
 from tfcap._ops.private_names import layer_of_output
 from tfcap._ops.private_names import layers_of
@@ -14,7 +12,7 @@ from tfcap._ops.private_names import seed_generators
 from tfcap._ops.private_names import tracked
 
 PRIVATE = re.compile(
-    r"\b(?:_flatten_layers|_seed_generators|_keras_history|_initial_epoch|"
+    r"\b(?:_flatten_layers|_seed_generators|_keras_history|"
     r"_autoconvert_optionals|_trainable_variables|_getframe|__internal__|"
     r"(?:keras\.src|tensorflow\.python))\b"
 )
@@ -34,26 +32,6 @@ def test_layers_and_their_seeds_are_found_at_any_depth():
 def test_an_output_tells_its_layer():
     dense = keras.layers.Dense(1)
     assert layer_of_output(dense(keras.Input((2,)))) is dense
-
-
-def test_a_callback_sets_the_epoch_to_begin_at():
-    begun = []
-
-    class Begin(keras.callbacks.Callback):
-        def on_train_begin(self, logs=None):
-            begin_at(self.model, 2)
-
-        def on_epoch_begin(self, epoch, logs=None):
-            begun.append(epoch)
-
-    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
-    model.compile("sgd", "mse", run_eagerly=True)
-    x = np.ones((1, 1))
-    model.fit(x, x, epochs=3, callbacks=[Begin()], verbose=0)
-    assert begun == [2]
-    begin_at(model, None)
-    model.fit(x, x, epochs=1, verbose=0)
-    assert model.history.epoch == [0]
 
 
 def test_functions_and_loops_are_told_apart():

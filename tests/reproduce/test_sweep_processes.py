@@ -22,7 +22,7 @@ def start(folder, how, count=1):
     """Processes that begin at the same moment."""
     processes = [
         subprocess.Popen(
-            [sys.executable, SCRIPT, ROOT, folder, how],
+            [sys.executable, SCRIPT, folder, how],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -6,7 +6,7 @@ from tests import captions
 from tfcap import text
 from tfcap.rewards import BCMR
 from tfcap.rewards import METEOR
-from tfcap.text.scores.mixtures import bcmr
+from tfcap.text.scores.scores import bcmr
 
 BATCH = captions.Batch()
 

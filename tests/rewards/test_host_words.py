@@ -116,7 +116,12 @@ def test_frequencies_of_strings_count_words_of_several_documents(tmp_path):
     human = [[c.split() for c in SENTENCES[i % 9]] for i in range(len(said))]
     each = [text.cider_d(said, human, x).each for x in (more, every)]
     np.testing.assert_allclose(each[0], each[1], rtol=1e-12)
-    wanted = text.cider_d(said, human, words, captions.VOCABULARY).each[:-1]
+    encoded = captions.VOCABULARY.encode
+    wanted = text.cider_d(
+        [encoded(c, eos=True) for c in said],
+        [[encoded(c, eos=True) for c in several] for several in human],
+        words,
+    ).each[:-1]
     found = text.cider_d(said, human, table).each[:-1]
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
     more.save(tmp_path / "table")

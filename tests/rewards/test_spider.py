@@ -4,8 +4,8 @@ import pytest
 from tests import captions
 from tfcap import text
 from tfcap.rewards import SPIDEr
-from tfcap.text.scores.mixtures import spider
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.scores import spider
 
 BATCH = captions.Batch()
 

@@ -17,8 +17,6 @@ CAPTIONS = [
 MARKERS = "have markers"
 AFTER = "go on after an end marker"
 PIECES = "have marks of pieces of words"
-PRINTED = "are printed lists, arrays or bytes"
-NUMBERS = "are numbers"
 #: How a caption is written, what is said of it, and what is shown.
 KINDS = [
     ("<start> {} <end>", MARKERS, "<start>"),
@@ -53,17 +51,6 @@ KINDS = [
     ("{} play@@ ing", PIECES, "@@"),
     ("{}</w>", PIECES, "</w>"),
     ("{} five @-@ day", PIECES, "@-@"),
-    ("['a', 'cat', '{}']", PRINTED, "['a'"),
-    ('["{}"]', PRINTED, '["a cat'),
-    ("b'{}'", PRINTED, "b'a cat"),
-    ("[4 5\n 6]", PRINTED, "[4 5"),
-    ("[[4, 5, 2]]", PRINTED, "[[4, 5"),
-    ("tensor([4, 5], device='cuda:0')", PRINTED, "tensor([4"),
-    ("tf.Tensor([b'{}'], shape=(1,), dtype=string)", PRINTED, "tf.Tensor("),
-    ("4 5 6 2 0 0", NUMBERS, "4 5 6 2 0 0"),
-    ("4, 5, 6", NUMBERS, "4, 5, 6"),
-    ("zzb {}", "results begin with 'zzb', which is in none of the ref", "zzb"),
-    ("{} zze .", "results end with 'zze', which is in none of the ref", "zze"),
 ]
 
 
@@ -83,12 +70,10 @@ def test_what_is_left_in_results_references_or_both_is_told(
     assert seen.startswith("4 of 4 results") and shown in seen
     assert seen in report.table()
     assert seen in report.to_dict([1, 2, 3, 4], odd)["remarks"]
-    told = told.replace("results", "references").replace("the ref", "the res")
     (seen,) = (x for x in remarks(CAPTIONS, odd_groups) if told in x)
     assert seen.startswith("8 of 8 references")
-    if "none of" not in told:
-        (seen,) = (text for text in remarks(odd, odd_groups) if told in text)
-        assert seen.startswith("4 of 4 results and 8 of 8 references")
+    (seen,) = (text for text in remarks(odd, odd_groups) if told in text)
+    assert seen.startswith("4 of 4 results and 8 of 8 references")
 
 
 def test_scores_are_those_of_the_words_that_are_there():
@@ -128,5 +113,5 @@ def test_of_tricky_captions_the_unknown_word_alone_is_told():
 )
 def test_a_pathological_caption_takes_linear_time(piece):
     start = time.process_time()
-    caption_remarks([piece * 20_000], [["a"]], [["a"]], [[["a"]]])
+    caption_remarks([piece * 20_000], [["a"]])
     assert time.process_time() - start < 2.0

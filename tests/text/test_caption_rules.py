@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from tests.text.golden_captions import GOLDEN
 from tfcap.text import caption_tokenization
-from tfcap.text.caption_characters import SIGNS
-from tfcap.text.caption_characters import WORD_CHARACTERS
 from tfcap.text.caption_rules import RESTORED
 from tfcap.text.caption_rules import RULES
+from tfcap.text.caption_rules import SIGNS
 from tfcap.text.caption_rules import TOKEN
+from tfcap.text.caption_rules import WORD_CHARACTERS
 
 PIECES = ["a", "Dog", "x-y", "dog's", "2", "cannot", "st", "K", "T", " ", " "]
 PIECES += [",", ", ", ".", " .", "'s", "-"]

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.text.scores import naive
-from tfcap.text.ngram_language_model import NgramLanguageModel
+from tfcap.text.training_captions import NgramLanguageModel
 
 CORPUS = [
     text.split()

@@ -45,16 +45,3 @@ def test_a_terminal_has_a_bar_after_two_seconds(clock):
     assert "bleu" not in text and "500/1,000 2.0 s" in text
     assert f"[{'#' * 12}{' ' * 12}]" in text and text.endswith("\r\x1b[K")
     assert written(Terminal(), clock, quiet=True) == ""
-
-
-def test_the_bar_moves_on_by_itself(clock, monkeypatch):
-    monkeypatch.setattr(progress_bar, "_PERIOD", 0.001)
-    file = Terminal()
-    with ProgressBar(file) as progress:
-        progress("spice", 0, 10)
-        clock[0] = 7.0
-        for _ in range(1000):
-            if "0/10 7.0 s" in file.getvalue():
-                break
-            progress._ended.wait(0.005)
-    assert "0/10 7.0 s" in file.getvalue()

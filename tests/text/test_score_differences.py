@@ -6,9 +6,9 @@ from tfcap.text import meteor
 from tfcap.text import rouge_l
 from tfcap.text import score_differences
 from tfcap.text.score_differences import differences_table
-from tfcap.text.scores.mixtures import bcmr
 from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.scores import bcmr
 
 CAPTIONS = ["a dog talks", "the man speaks", "a glass of a dog", "cup"]
 REFERENCES = [

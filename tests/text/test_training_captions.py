@@ -6,8 +6,8 @@ from hypothesis import settings
 import tfcap
 from tests.text.scores import naive
 from tfcap.text.caption_tokenization import caption_tokenize_batch
-from tfcap.text.ngram_language_model import NgramLanguageModel
 from tfcap.text.scores.caption_statistics import novelty
+from tfcap.text.training_captions import NgramLanguageModel
 
 
 @settings(max_examples=30, deadline=None)

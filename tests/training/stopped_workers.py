@@ -18,7 +18,7 @@ from tests.training.resumed import fit
 from tfcap.data import DatasetBatches
 from tfcap.training import open_strategy
 
-EPOCHS, STEPS = 3, 4
+EPOCHS, STEPS = 3, 12
 
 
 def batch(step):

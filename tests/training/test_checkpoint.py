@@ -11,7 +11,10 @@ import tensorflow as tf
 from tests import dialogs
 from tests.data.tiny_captions import FEATURES
 from tests.data.tiny_captions import tiny_captions
+from tests.training.resumed import epochs_done
 from tests.training.resumed import fit
+from tests.training.resumed import restore
+from tests.training.resumed import save
 from tfcap._io import load_arrays
 from tfcap.data import CaptionBatches
 from tfcap.decoding import Sample
@@ -147,9 +150,9 @@ def same(one, other):
 def test_weights_and_optimizer_come_back(tmp_path):
     model, other = Dense(), Dense()
     checkpoint = RunCheckpoint(tmp_path)
-    assert checkpoint.restore(other) == checkpoint.epoch == 0
+    assert restore(other, tmp_path) == epochs_done(tmp_path) == 0
     checkpoint.save(model, 4)
-    assert RunCheckpoint(tmp_path).restore(other) == 4
+    assert restore(other, tmp_path) == 4
     same(model, other)
     assert not [name for name in os.listdir(tmp_path) if "partial" in name]
 
@@ -176,7 +179,7 @@ def test_the_one_before_is_used_if_the_last_is_spoiled(how, tmp_path, capsys):
     checkpoint.save(model, 2)
     spoil(tmp_path / "checkpoint.npz", how)
     again = Dense()
-    assert checkpoint.restore(again) == 1
+    assert restore(again, tmp_path) == 1
     for a, b in zip(kept, again.get_weights()):
         np.testing.assert_array_equal(a, b)
     said = capsys.readouterr().out
@@ -190,14 +193,14 @@ def test_nothing_is_begun_anew_where_all_is_spoiled(tmp_path):
     for name in ("checkpoint.npz", "checkpoint.previous.npz"):
         spoil(tmp_path / name, "cut")
     with pytest.raises(ValueError, match="No checkpoint .* can be used"):
-        checkpoint.restore(model)
+        restore(model, tmp_path)
 
 
 def test_a_stop_between_two_renames_loses_nothing(tmp_path):
     checkpoint, model = RunCheckpoint(tmp_path), Dense()
     checkpoint.save(model, 3)
     os.replace(checkpoint.path, checkpoint.previous)
-    assert checkpoint.restore(Dense()) == 3
+    assert restore(Dense(), tmp_path) == 3
 
 
 @pytest.mark.parametrize(
@@ -209,7 +212,7 @@ def test_the_checkpoint_of_another_model_is_refused(other, tmp_path):
     model = other()
     before = model.get_weights()
     with pytest.raises(ValueError, match="checkpoint of this model.*Received"):
-        checkpoint.restore(model)
+        restore(model, tmp_path)
     for a, b in zip(before, model.get_weights()):
         np.testing.assert_array_equal(a, b)
 
@@ -223,7 +226,7 @@ def test_half_precision_weights_come_back(tmp_path):
     )
     checkpoint = RunCheckpoint(tmp_path)
     checkpoint.save(model, 1)
-    assert checkpoint.restore(other) == 1
+    assert restore(other, tmp_path) == 1
     for a, b in zip(model.variables, other.variables):
         np.testing.assert_array_equal(
             np.asarray(a.value, "float32"), np.asarray(b.value, "float32")
@@ -240,13 +243,6 @@ def test_nothing_in_the_file_is_pickled(tmp_path):
     assert ["dense/kernel", [3, 2], "float32"] in about["variables"]
 
 
-def test_nothing_is_left_to_do_after_the_last_epoch(tmp_path):
-    RunCheckpoint(tmp_path).save(Dense(), 2)
-    model = Dense()
-    batches = CaptionBatches(tiny_captions(), FEATURES, 5)
-    assert fit(model, batches, 2, tmp_path).epoch == []
-
-
 def test_wherever_a_file_is_cut_or_changed_the_one_before_is_used(tmp_path):
     checkpoint, model = RunCheckpoint(tmp_path), Dense()
     for epoch in (1, 2):
@@ -259,7 +255,7 @@ def test_wherever_a_file_is_cut_or_changed_the_one_before_is_used(tmp_path):
         spoiled.append(data[:place] + bytes(40) + data[place + 40 :])
     for content in spoiled:
         last.write_bytes(content)
-        if checkpoint.epoch != 1:
+        if epochs_done(tmp_path) != 1:
             # The date of a part, which nobody reads.
             np.testing.assert_equal(load_arrays(last), whole)
 
@@ -269,10 +265,11 @@ def test_one_that_is_spoiled_does_not_take_the_place_of_a_good_one(tmp_path):
     for epoch in (1, 2):
         checkpoint.save(model, epoch)
     spoil(tmp_path / "checkpoint.npz", "cut")
-    assert checkpoint.restore(model) == 1
+    checkpoint.find(model)
+    assert checkpoint.about["epoch"] == 1
     checkpoint.save(model, 2)
     spoil(tmp_path / "checkpoint.npz", "cut")
-    assert checkpoint.restore(model) == 1
+    assert restore(model, tmp_path) == 1
 
 
 def test_a_full_disk_leaves_the_last_checkpoint(tmp_path, monkeypatch):
@@ -288,7 +285,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path, monkeypatch):
         checkpoint.save(model, 2)
     assert caught.value.errno == errno.ENOSPC
     assert os.listdir(tmp_path) == ["checkpoint.npz"]
-    assert checkpoint.epoch == 1
+    assert epochs_done(tmp_path) == 1
 
 
 def adapted(seed=0, pretrained=True):
@@ -321,33 +318,33 @@ def values(model):
 
 def test_a_checkpoint_holds_what_trains(tmp_path):
     model = adapted()
-    RunCheckpoint(tmp_path).save(model, 1)
+    save(model, 1, tmp_path)
     frozen = 4 * (64 * 256 + 256 + 2 * 256 + 256 * 64 + 64)
     size = os.path.getsize(tmp_path / "checkpoint.npz")
     assert size < 0.4 * frozen
-    RunCheckpoint(tmp_path / "all").save(adapted(pretrained=False), 1)
+    save(adapted(pretrained=False), 1, tmp_path / "all")
     every = os.path.getsize(tmp_path / "all" / "checkpoint.npz")
     assert every > size + frozen
     # The program has made the base again, and other adapters.
     again = adapted()
     for weight in again.trainable_variables:
         weight.assign(weight + 1.0)
-    assert RunCheckpoint(tmp_path).restore(again) == 1
+    assert restore(again, tmp_path) == 1
     for a, b in zip(values(model), values(again), strict=True):
         np.testing.assert_array_equal(a, b)
     other = adapted(seed=1)
     with pytest.raises(ValueError, match="kernel is frozen and had other val"):
-        RunCheckpoint(tmp_path).restore(other)
+        restore(other, tmp_path)
 
 
 def test_frozen_weights_that_something_has_changed_are_saved(tmp_path):
     model = adapted()
     checkpoint = RunCheckpoint(tmp_path)
-    checkpoint.restore(model)
+    checkpoint.find(model)
     kernel = model.layers[0].layers[0].kernel
     kernel.assign(kernel + 1.0)
     checkpoint.save(model, 1)
     again = adapted()
-    RunCheckpoint(tmp_path).restore(again)
+    restore(again, tmp_path)
     for a, b in zip(values(model), values(again), strict=True):
         np.testing.assert_array_equal(a, b)

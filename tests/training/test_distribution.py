@@ -28,7 +28,7 @@ def test_two_workers_go_on_exactly_and_end_in_the_weights_of_one(tmp_path):
     told = done.stdout + done.stderr
     assert done.returncode == 143, told
     assert "[0] Stopped by SIGTERM. On the disk in " in told, told
-    # They ask each other about once a second.
+    # They ask each other every ten steps.
     assert re.search(r": 1 epoch and \d steps of the next", told), told
     done = launch("two_workers.py", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]

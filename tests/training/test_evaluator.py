@@ -317,15 +317,6 @@ def test_the_unknown_word_is_not_said_unless_asked_for():
     assert said == ["a <unk>"] * 2
 
 
-def test_graphs_of_decoders_of_others_are_not_kept():
-    evaluate = Evaluator(Scribe(), Batches(SAID, HUMAN))
-    evaluate()
-    own, *_ = evaluate._passes.values()
-    for _ in range(3):
-        evaluate(decoder=Greedy(max_length=LENGTH))
-    assert len(evaluate._passes) == 2 and own in evaluate._passes.values()
-
-
 def test_texts_may_be_given_apart(batches):
     texts = [["a red dog"]] * 5
     report = evaluated(Scribe(), BagListener(), batches, texts=texts)
@@ -344,10 +335,10 @@ def test_arguments_that_do_not_fit_together_are_refused(evaluate, batches):
         evaluate(texts=HUMAN[:4])
     with pytest.raises(ValueError, match="`image_ids`.* 1 .*5 images"):
         evaluate(image_ids=[7])
-    with pytest.raises(ValueError, match="of 5 ids for a speaker of 14"):
+    with pytest.raises(ValueError, match="speaker's size.*=5 .* of 14"):
         evaluate(vocabulary=Vocabulary(["a"]))
     other = SimpleNamespace(size=14, pad=7, decode=str)
-    with pytest.raises(ValueError, match="`vocabulary` must pad as.*7.*of 0"):
+    with pytest.raises(ValueError, match="the speaker's pad.*=7 .* of 0"):
         evaluate(vocabulary=other)
     deaf = RetrievalListener(3, units=2, embedding_units=2)
     with pytest.raises(ValueError, match="`listener` must read the speaker's"):
@@ -355,8 +346,6 @@ def test_arguments_that_do_not_fit_together_are_refused(evaluate, batches):
     match = r"`other_listeners\['fixed'\]` must "
     with pytest.raises(ValueError, match=match + "read the speaker's"):
         evaluate(other_listeners={"fixed": deaf})
-    with pytest.raises(ValueError, match="'human_too'"):
-        evaluate(other_listeners={"human_too": BagListener()})
     with pytest.raises(TypeError, match="`speaker` must .*Batches without voc"):
         Evaluator(batches, Scribe())
     with pytest.raises(TypeError, match=match + "have the method"):
@@ -491,16 +480,16 @@ def test_keys_of_a_batch_may_have_other_names(batches, own):
             Scribe(), BagListener(), dataset, references=references, **options
         )
         assert report.scores == own
-    ids = np.array([f"no. {i}" for i in range(5)])
+    ids = [f"no. {i}" for i in range(5)]
     report = evaluated(
         Scribe(),
         BagListener(),
-        {**data(batches), "name": ids},
+        data(batches),
         image=lambda inputs: inputs["image"],
-        image_ids="name",
+        image_ids=ids,
         **options,
     )
-    assert report.scores == own and report.image_ids == ids.tolist()
+    assert report.scores == own and report.image_ids == ids
 
 
 def test_references_are_asked_for_by_a_sentence(batches):

@@ -139,14 +139,3 @@ def test_a_score_that_is_never_logged_is_told_after_training():
 def test_patience_is_positive(made):
     with pytest.raises(ValueError, match="`patience` must be a positive"):
         made(patience=0)
-
-
-def test_the_message_does_not_call_falling_what_rises_below_its_start():
-    for scores, what in (
-        ((0.8, 0.7), "been falling for 2"),
-        ((0.5, 0.6), "been falling, or below what it began with, for 2"),
-    ):
-        callback = FallingScoreWarning(patience=2, start=0.9)
-        with pytest.warns(RuntimeWarning, match=what):
-            for epoch, score in enumerate(scores):
-                callback.on_epoch_end(epoch, {"val_cider_d": score})

@@ -133,8 +133,8 @@ def momentum():
     return keras.optimizers.SGD(0.1, momentum=0.9, weight_decay=0.01)
 
 
-def model_of(objective, nonfinite="raise", optimizer=None, **options):
-    model = JointTraining(tiny.TableSpeaker(), objective, nonfinite=nonfinite)
+def model_of(objective, optimizer=None, **options):
+    model = JointTraining(tiny.TableSpeaker(), objective)
     model.compile(optimizer or momentum(), **options)
     return model
 
@@ -161,7 +161,7 @@ def same(one, other):
 def test_a_reward_that_is_nan_is_named_and_moves_nothing(options):
     data = batches([2.0, -1.0, np.nan, 3.0])
     model = model_of(prize(), **options)
-    match = 'Received: `prize` is nan, after 2 updates.*`nonfinite="skip"`'
+    match = "Received: `prize` is nan, after 2 updates.*abstain"
     with pytest.raises(FloatingPointError, match=match):
         fit(model, data)
     expected = model_of(prize())
@@ -169,21 +169,9 @@ def test_a_reward_that_is_nan_is_named_and_moves_nothing(options):
     same(state(model), state(expected))
 
 
-@pytest.mark.parametrize("worth", [np.nan, np.inf, -np.inf])
-def test_a_step_that_is_skipped_leaves_no_trace_but_its_count(worth):
-    data = batches([2.0, worth, -1.0, worth, 3.0])
-    model, expected = model_of(prize(), "skip"), model_of(prize())
-    found, wanted = fit(model, data), fit(expected, without(data, 1, 3))
-    same(state(model), state(expected))
-    assert found.pop("skipped_updates") == [2.0]
-    # What is logged is the mean over the steps that were taken.
-    assert found == wanted
-    assert fit(model, without(data, 1, 3))["skipped_updates"] == [0.0]
-
-
 @pytest.mark.parametrize("wrong", [np.nan, -np.inf])
 @pytest.mark.filterwarnings("ignore:The reward")
-def test_a_function_that_fails_once_is_skipped_or_raised(wrong):
+def test_a_function_that_fails_once_is_raised(wrong):
     def told(completions, worth):
         return [wrong if np.isnan(x) else float(x[0]) for x in worth]
 
@@ -193,11 +181,6 @@ def test_a_function_that_fails_once_is_skipped_or_raised(wrong):
 
     data = batches([2.0, np.nan, -1.0])
     reward = TextReward(told, Words())
-    model, expected = model_of(prize(reward), "skip"), model_of(prize(reward))
-    found = fit(model, data)
-    fit(expected, without(data, 1))
-    assert found["skipped_updates"] == [1.0]
-    same(state(model), state(expected))
     with pytest.raises(FloatingPointError, match="`prize` is nan, after 1 upd"):
         fit(model_of(prize(reward)), data)
 
@@ -247,34 +230,19 @@ def test_a_loss_that_was_scaled_too_much_is_not_divergence():
 
 
 def test_no_player_of_a_game_steps_where_one_cannot():
-    def make(nonfinite):
-        speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
-        critic.table.assign(critic.table * np.nan)
-        learners = {
-            "g": Learner(speaker, TeacherForcing()),
-            "d": Learner(critic, judged_by(critic), every=2),
-        }
-        game = JointTraining(speaker, learners, nonfinite)
-        game.compile({"g": momentum(), "d": momentum()})
-        return game, speaker.get_weights()
-
-    game, before = make("raise")
+    speaker, critic = tiny.TableSpeaker(0), tiny.TableSpeaker(1)
+    critic.table.assign(critic.table * np.nan)
+    learners = {
+        "g": Learner(speaker, TeacherForcing()),
+        "d": Learner(critic, judged_by(critic), every=2),
+    }
+    game = JointTraining(speaker, learners)
+    game.compile({"g": momentum(), "d": momentum()})
+    before = speaker.get_weights()
     match = "Received: `d_judged` is nan, after 0 updates"
     with pytest.raises(FloatingPointError, match=match):
         game.train_on_batch(DATA)
-    same(before, game.speaker.get_weights())
-    game, before = make("skip")
-    logs = game.train_on_batch(DATA, return_dict=True)
-    assert logs["skipped_updates"] == 1.0 and int(game.turn) == 1
-    same(before, game.speaker.get_weights())
-    game.train_on_batch(DATA)
-    assert (before[0] != game.speaker.get_weights()[0]).any()
-
-
-def test_what_is_ignored_goes_on():
-    model = model_of(prize(), "ignore")
-    assert np.isnan(fit(model, batches([2.0, np.nan]))["prize"])
-    assert np.isnan(model.speaker.get_weights()[0]).any()
+    same(before, speaker.get_weights())
 
 
 def test_evaluation_stops_at_nothing():
@@ -292,12 +260,6 @@ def test_other_errors_stay_what_they_are():
     model = model_of(SupervisedLoss(broken, "broken"))
     with pytest.raises(tf.errors.InvalidArgumentError, match="else"):
         model.train_on_batch(DATA)
-
-
-def test_an_unknown_choice_is_refused():
-    match = '`nonfinite` must be "raise", "skip" or "ignore". Received: no'
-    with pytest.raises(ValueError, match=match):
-        JointTraining(tiny.TableSpeaker(), TeacherForcing(), nonfinite="stop")
 
 
 # What it does on two replicas is in `two_replicas.py`.

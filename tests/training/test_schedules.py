@@ -6,6 +6,8 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny
+from tests.training.resumed import restore
+from tests.training.resumed import save
 from tests.training.test_joint_training import judged_by
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
@@ -16,7 +18,6 @@ from tfcap.objectives import TeacherForcing
 from tfcap.rewards import ConstantReward
 from tfcap.training import JointTraining
 from tfcap.training import Learner
-from tfcap.training.checkpoint import RunCheckpoint
 
 DATA = tiny.batch(4, [[[3, 4, 2]]] * 4)
 
@@ -100,10 +101,10 @@ def test_a_run_that_goes_on_finds_its_step(tmp_path):
     model.compile(optimizers, run_eagerly=True)
     for _ in range(3):
         model.train_on_batch(DATA)
-    RunCheckpoint(tmp_path).save(model, 1)
+    save(model, 1, tmp_path)
     again, optimizers = game(1)
     again.compile(optimizers, run_eagerly=True)
-    RunCheckpoint(tmp_path).restore(again)
+    restore(again, tmp_path)
     logs = again.train_on_batch(DATA, return_dict=True)
     assert logs["scheduled_sampling"] == pytest.approx(0.3)
     assert logs["temperature"] == pytest.approx(1 / 4)

@@ -8,7 +8,7 @@ import pytest
 from tests.scribe import BagListener
 from tests.scribe import Batches
 from tests.scribe import Scribe
-from tfcap.text.missing_score import MissingScore
+from tfcap.text.missing_score import MissingScoreError
 from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport
 from tfcap.training.speaker_report import RETRIEVAL
@@ -20,7 +20,9 @@ HUMAN = [["A dog – \u201cRex\u201d – runs."], ["The cat sits", "a red cat"]]
 def report():
     batches = Batches(["a dog", "a cat sits"], HUMAN)
     made = Evaluator(Scribe(), batches, BagListener())()
-    missing_score = MissingScore("METEOR", "there is no Java", "Install one.")
+    missing_score = MissingScoreError(
+        "METEOR", "there is no Java", "Install one."
+    )
     return dataclasses.replace(made, absent={"meteor": missing_score})
 
 
@@ -34,8 +36,13 @@ def test_a_file_brings_everything_back(report, tmp_path):
     report.save(tmp_path / "report.json")
     again = SpeakerReport.load(tmp_path / "report.json")
     assert again.image_ids == [41, 7]
-    for name in ("captions", "references", "absent"):
+    for name in ("captions", "references"):
         assert getattr(again, name) == getattr(report, name)
+    found, wanted = (
+        {name: vars(missing) for name, missing in x.absent.items()}
+        for x in (again, report)
+    )
+    assert found == wanted and found["meteor"]["hint"] == "Install one."
     for name in ("ranks", "human_ranks"):
         np.testing.assert_array_equal(
             getattr(again, name), getattr(report, name)

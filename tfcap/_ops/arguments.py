@@ -7,7 +7,6 @@ from typing import Any
 
 import keras
 import numpy as np
-from keras import ops
 
 from tfcap._ops.sequences import check_values
 
@@ -111,6 +110,27 @@ def initial_value(value):
     return value
 
 
+def config_of(part: Any, names: str) -> dict:
+    """Returns arguments of a part, as `get_config()` has them.
+
+    Args:
+        part: The part, which keeps each under its argument's name.
+        names: The names, with spaces between them.
+
+    Example:
+
+    >>> from tfcap._ops.arguments import config_of
+    >>> config_of(keras.layers.Dropout(0.5, seed=1), "rate seed")
+    {'rate': 0.5, 'seed': 1}
+    """
+    values = {name: getattr(part, name) for name in names.split()}
+    serialize = keras.saving.serialize_keras_object
+    return {
+        name: serialize(value) if hasattr(value, "get_config") else value
+        for name, value in values.items()
+    }
+
+
 def _is_number(value, kinds):
     return isinstance(value, kinds) and not isinstance(value, bool)
 
@@ -119,43 +139,6 @@ def _refuse(value, name, expected):
     raise ValueError(
         f"`{name}` must be {expected}. Received: {name}={value!r}."
     )
-
-
-def row_weights(weights: Any, values: Any, name: str = "sample_weight") -> Any:
-    """Weights of values, or of their rows.
-
-    Args:
-        weights: Tensor of the shape of the values, of leading axes of it, or
-            with one more axis of size 1.
-        values: Float tensor of shape `(B, ...)`.
-
-    Raises:
-        ValueError: If there is not a weight for every row.
-
-    Example:
-
-    >>> from tfcap._ops.arguments import row_weights
-    >>> row_weights(np.ones(4), np.zeros((4, 3))).shape
-    TensorShape([4, 1])
-    """
-    weights = ops.cast(ops.convert_to_tensor(weights), values.dtype)
-    shape, expected = tuple(weights.shape), tuple(values.shape)
-    if len(shape) == len(expected) + 1 and shape[-1] == 1:
-        weights = ops.squeeze(weights, axis=-1)
-    given = tuple(weights.shape)
-    # One weight of the last axes is that of all; one of a batch is not.
-    known = [
-        size == want or size is None or want is None or (i and size == 1)
-        for i, (size, want) in enumerate(zip(given, expected))
-    ]
-    if len(given) > len(expected) or not all(known):
-        raise ValueError(
-            f"`{name}` must be of shape {expected}, or of its leading axes. "
-            f"Received: {name}.shape={shape}."
-        )
-    for _ in range(len(expected) - len(given)):
-        weights = ops.expand_dims(weights, axis=-1)
-    return weights
 
 
 def check_length(

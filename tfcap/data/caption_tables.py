@@ -1,18 +1,14 @@
 """Reading tables of captions, by the names of their columns."""
 
-import ast
 import csv
-import io
 import json
 import os
 import re
-import tokenize
 from collections import Counter
 
 from tfcap._io import malformed
 from tfcap._io import read_lines
 from tfcap.data.caption_split import ImageEntries
-from tfcap.data.entry_problems import FIX
 from tfcap.data.entry_problems import ID
 from tfcap.data.entry_problems import field
 from tfcap.data.image_names import DIGITS
@@ -37,7 +33,8 @@ _CAPTIONS = (
 )
 _SEPARATORS = "\t|,;"
 _URL = re.compile(r"\w+://\S+")
-_NUMBERED = re.compile(r"(.*\S)#\d+")
+#: What Flickr's files have behind the name of an image.
+_NUMBER = re.compile(r"(?<=\S)#\d+$")
 #: A URL, or an id with a digit, as names of columns have none.
 _ID = re.compile(r"\w+://\S+|\S*\d\S*")
 #: The row of Kaggle's Flickr30k that lacks a separator after the number.
@@ -86,7 +83,12 @@ def read_table(path: str | os.PathLike, content: bytes) -> ImageEntries:
     for name in _roles(names)["captions"] if records else ():
         if records[0][1][name].startswith(('["', "['")):
             for number, row in records:
-                row[name] = _as_list(path, f"line {number}", name, row[name])
+                try:
+                    row[name] = json.loads(row[name])
+                except (ValueError, RecursionError) as error:
+                    problem = f"`{name}` is no list of JSON"
+                    where, hint = f"line {number}", "Write lists as JSON."
+                    raise malformed(path, where, problem, hint) from error
     return read_records(path, "line", records)
 
 
@@ -100,7 +102,7 @@ def _layout(path, line):
     for separator in _SEPARATORS:
         first, *others = (x.strip(' "') for x in line.split(separator))
         known = first.lower().endswith(IMAGE_ENDINGS)
-        known = known or _NUMBERED.fullmatch(first)
+        known = known or _NUMBER.search(first)
         url = len(others) == 1 and _URL.fullmatch(others[0])
         # Anything else might be names of columns that are not known.
         known = known or separator == "\t" and (url or _ID.fullmatch(first))
@@ -136,25 +138,6 @@ def _mended(row, separator, names):
     if len(row) > len(names) and names[last] in _roles(names)["captions"]:
         return [*row[:last], separator.join(row[last:])]
     return row
-
-
-def _as_list(path, where, name, text):
-    """A list that is written as in JSON or Python."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        try:
-            found = ast.literal_eval(text)
-            tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-            # NumPy writes no commas, which would join strings.
-            count = sum(token.type == tokenize.STRING for token in tokens)
-            whole = isinstance(found, list) and len(found) == count
-        except (ValueError, SyntaxError, RecursionError, tokenize.TokenError):
-            whole = False
-        if not whole:
-            problem = f"`{name}` is no list of captions"
-            raise malformed(path, where, problem, FIX) from None
-    return found
 
 
 def _roles(names) -> dict:
@@ -195,9 +178,6 @@ def read_records(
     if not roles:
         raise malformed(path, "", "there is no caption of an image", _LAYOUT)
     entries, key = ImageEntries(path, noun), roles["id"] or roles["name"]
-    numbered = any(
-        _NUMBERED.fullmatch(str(row.get(roles["name"]))) for _, row in records
-    )
     for number, row in records:
         where = f"{noun} {number}"
         name, split = (
@@ -205,16 +185,8 @@ def read_records(
             for role in ("name", "split")
         )
         image_id = field(path, where, row, key, ID)
-        if numbered:
-            found = _NUMBERED.fullmatch(name)
-            if found is None:
-                problem = "there is no image with a number"
-                raise malformed(path, where, problem, _LAYOUT)
-            name = found[1]
-        if not roles["id"]:
-            image_id = name
-        elif str(as_number(image_id)) == image_id:
-            image_id = as_number(image_id)
+        name = _NUMBER.sub("", name)
+        image_id = as_number(image_id) if roles["id"] else name
         if name == _PHANTOM:
             continue
         entries.add(where, image_id, name, split, again=True)
@@ -239,11 +211,6 @@ def _texts(row, columns):
 
 def _by_known_ids(path, images):
     """Images by Flickr's numbers, TGIF's names, or else the names."""
-    urls = [name for name in images if _URL.fullmatch(name)]
-    if 0 < len(urls) < len(images):
-        name = next(name for name in images if name not in urls)
-        problem = f"the image {name!r:.60} has no URL, as others have"
-        raise malformed(path, "", problem, FIX)
     for known in _KNOWN:
         found = [known.fullmatch(name) for name in images]
         if all(found):

@@ -13,7 +13,6 @@ from tfcap.data.caption_tables import read_table
 from tfcap.data.entry_problems import FIX
 from tfcap.data.entry_problems import ID
 from tfcap.data.entry_problems import field
-from tfcap.data.image_names import ImageNames
 from tfcap.data.split_lists import take_splits
 
 _LAYOUTS = (
@@ -28,7 +27,7 @@ _DOMAINS = frozenset(("in-domain", "near-domain", "out-domain", ""))
 #: What VizWiz says of captions that do not count, and how: pandas writes 1.0
 #: for a truth where others of a column are missing.
 _LEFT_OUT = ("is_rejected", "is_precanned")
-_TRUE, _FALSE = ("true", "1", "1.0"), ("false", "0", "0.0", "")
+_TRUE = ("true", "1", "1.0")
 #: How to do without captions that are empty, after another hint.
 _SKIP = (
     ", or pass `skip_empty=True` (--skip-empty) to leave them out and count "
@@ -126,13 +125,6 @@ def load_captions(
 
 def _read_rows(path, rows):
     """Rows of JSON, such as TextCaps' `data` or LAVIS' lists."""
-    if all(
-        isinstance(row, dict) and row.keys() <= {"image_id", "caption", "id"}
-        for row in rows
-    ):
-        problem = "the content is a list, as in a file of results"
-        hint = f"{_LAYOUTS} Results come first where both are given."
-        raise malformed(path, "", problem, hint)
     for i, row in enumerate(rows):
         if not isinstance(row, dict):
             raise malformed(path, f"entry {i}", "there is no object", _LAYOUTS)
@@ -152,16 +144,12 @@ def _read_coco(path, content):
         ]
         entries.add(where, image_id, *about)
     annotations = field(path, "", content, "annotations", "a list", _LAYOUTS)
-    names, known = ImageNames(entries.images), [*entries.images]
     for i, annotation in enumerate(annotations):
         where = f"annotation {i}"
         image_id = field(path, where, annotation, "image_id", ID)
         if image_id not in entries.images:
-            rows = names.find(image_id)
-            if len(rows) != 1:
-                problem = f"`image_id` is {image_id!r:.60}, of no image"
-                raise malformed(path, where, problem, FIX)
-            image_id = known[rows[0]]
+            problem = f"`image_id` is {image_id!r:.60}, of no image"
+            raise malformed(path, where, problem, FIX)
         entries.say(image_id, i, annotation, "caption")
     return entries
 
@@ -192,7 +180,9 @@ def _with_captions(split, noun, skip_empty):
         image, counting = f"image {image_id!r:.60}", []
         for place, entry, key in split.captions[row]:
             where = f"{image}, {noun} {place}"
-            left_out = _is_left_out(path, where, entry)
+            left_out = isinstance(entry, dict) and any(
+                str(entry.get(name)).lower() in _TRUE for name in _LEFT_OUT
+            )
             text = "" if left_out else field(path, where, entry, key, "text")
             if text.strip():
                 counting.append((where, entry, text))
@@ -232,15 +222,3 @@ def _tokens(path, sentences):
         ]
         for row in sentences
     ]
-
-
-def _is_left_out(path, where, entry):
-    """Check whether VizWiz marks a caption as spam or as ready-made."""
-    marks = []
-    for name in _LEFT_OUT if isinstance(entry, dict) else ():
-        mark = str(entry.get(name, "")).strip().lower()
-        if mark not in (*_TRUE, *_FALSE):
-            problem = f"`{name}` is {mark:.40}, neither true nor false"
-            raise malformed(path, where, problem, FIX)
-        marks.append(mark in _TRUE)
-    return any(marks)

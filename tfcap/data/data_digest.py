@@ -6,8 +6,7 @@ import zlib
 
 import numpy as np
 
-from tfcap.data.mapped_features import MappedFeatures
-from tfcap.data.mapped_features import StandardizedFeatures
+from tfcap.data.mapped_features import PreparedFeatures
 
 #: Rows that stand for features which cannot be digested without a long read.
 _SAMPLE = 256
@@ -64,16 +63,9 @@ def feature_digest(features, total: int | None = None):
     >>> digest(images) == digest(images + 1)
     False
     """
-    if isinstance(features, StandardizedFeatures):
-        return data_digest(
-            of=feature_digest(features.features, total),
-            mean=features.mean,
-            deviation=features.deviation,
-        )
-    if isinstance(features, MappedFeatures):
-        return data_digest(
-            of=feature_digest(features.features, total), about=features.about
-        )
+    if isinstance(features, PreparedFeatures):
+        of = feature_digest(features.features, total)
+        return data_digest(of=of, **features.about)
     known = getattr(features, "checksums", None)
     if known is not None:
         return data_digest(shape=list(features.shape), rows=known)

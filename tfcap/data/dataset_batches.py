@@ -23,7 +23,7 @@ class DatasetBatches(StepBatches):
 
     ```
     batches = tfcap.data.DatasetBatches.from_arrays(arrays, batch_size=50)
-    model.fit(
+    training.fit(
         batches.dataset(epochs=10),
         epochs=10,
         steps_per_epoch=batches.steps_per_epoch,

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import listed
-from tfcap.data.entry_problems import number_ids
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
@@ -107,8 +106,7 @@ class EncodedCaptions:
             An `EncodedCaptions`.
 
         Raises:
-            ValueError: If an image has no caption, or an id of more than 64
-                bits.
+            ValueError: If an image has no caption.
         """
         if max_length < 2:
             raise ValueError(
@@ -133,10 +131,9 @@ class EncodedCaptions:
         references[present] = vocabulary.encode_batch(
             sentences, max_length - 1, eos=True
         )
-        ids = split.image_ids
-        numbers = all(isinstance(i, int) for i in ids)
+        text = any(isinstance(i, str) for i in split.image_ids)
         return cls(
-            image_ids=number_ids(ids) if numbers else np.array(ids, object),
+            image_ids=np.array(split.image_ids, object if text else None),
             references=references,
             texts=split.captions,
             vocabulary=vocabulary,

@@ -9,6 +9,12 @@ from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
 from tfcap.text import word_tokenize
 
+#: What dialogs have beside their texts.
+_OF_DIALOGS = (
+    *("image_ids", "question_index", "answer_index"),
+    *("options", "gt_index", "relevance"),
+)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class EncodedDialogs:
@@ -91,19 +97,13 @@ class EncodedDialogs:
             captions = _table(vocabulary, captions, caption_length)
             questions = _table(vocabulary, questions, question_length)
             answers = _table(vocabulary, answers, answer_length, True)
-        question_index, answer_index = split.question_index, split.answer_index
-        lengths = _lengths(questions, question_index)
-        lengths += _lengths(answers, answer_index, eos=True)
+        lengths = _lengths(questions, split.question_index)
+        lengths += _lengths(answers, split.answer_index, eos=True)
         return cls(
-            image_ids=split.image_ids,
             captions=captions,
             questions=questions,
             answers=answers,
-            question_index=question_index,
-            answer_index=answer_index,
-            options=split.options,
-            gt_index=split.gt_index,
-            relevance=split.relevance,
+            **{name: getattr(split, name) for name in _OF_DIALOGS},
             vocabulary=vocabulary,
             history_length=max(
                 captions.shape[1], int(lengths[:, :-1].max(initial=0))
@@ -123,9 +123,7 @@ class EncodedDialogs:
             An `EncodedDialogs`.
         """
         rows = np.asarray(rows, np.int64)
-        names = ["image_ids", "captions", "question_index", "answer_index"]
-        names += ["options", "gt_index", "relevance"]
-        arrays = {name: getattr(self, name) for name in names}
+        arrays = {n: getattr(self, n) for n in (*_OF_DIALOGS, "captions")}
         kept = {n: x[rows] for n, x in arrays.items() if x is not None}
         return dataclasses.replace(self, **kept)
 

@@ -1,11 +1,7 @@
 """Checks of what the entries of a file hold."""
 
 import os
-from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tfcap._io import malformed
 from tfcap.data.image_names import whole_number
@@ -94,25 +90,3 @@ def listed(items: list) -> str:
     shown = ", ".join(f"{str(item):.200}" for item in items[:_SHOWN])
     more = len(items) - _SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def number_ids(image_ids: Sequence[int]) -> NDArray:
-    """Ids that are integers, as an array of 64 bits.
-
-    Raises:
-        ValueError: If one is larger.
-
-    Example:
-
-    >>> from tfcap.data.entry_problems import number_ids
-    >>> number_ids([7, 2**40])
-    array([            7, 1099511627776])
-    """
-    try:
-        return np.asarray(image_ids, object).astype(np.int64)
-    except OverflowError as error:
-        large = max(image_ids, key=abs)
-        raise ValueError(
-            "`image_ids` must be integers of 64 bits, or strings. "
-            f"Received: {large!r:.40} among them. Write them as text."
-        ) from error

@@ -13,7 +13,6 @@ it. Behind the array follows its index, an object in JSON with a checksum:
 """
 
 import contextlib
-import hashlib
 import io
 import json
 import os
@@ -274,7 +273,7 @@ class FeatureWriter:
             **about,
         }
         self._crc32 = np.zeros(self.shape[0], np.uint32)
-        self._file = self._progress = None
+        self._file = None
         whole = resume and os.path.exists(self.path)
         self.done = np.full(self.shape[0], whole)
         if whole or not resume:
@@ -314,8 +313,7 @@ class FeatureWriter:
                 "look at the image and the preprocessing."
             )
         self._crc32[rows] = _crc32(features)
-        kept = f"{self.done.sum():,} of {len(self.done):,} images are kept"
-        with told_if_full(self.path, kept):
+        with told_if_full(self.path, "What is done is kept"):
             for row, values in zip(rows, features):
                 self._seek(row)
                 self._file.write(values.tobytes())
@@ -358,9 +356,11 @@ class FeatureWriter:
     def close(self):
         """Closes the file; what is done is kept."""
         if self._file is not None:
-            self._file.close()
-            self._progress.close()
-            self._file = self._progress = None
+            # What found no room is tried once more.
+            with told_if_full(self.path, "What is done is kept"):
+                self._progress.close()
+                self._file.close()
+            self._file = None
 
     def __enter__(self):
         return self
@@ -375,40 +375,23 @@ class FeatureWriter:
         np.lib.format.write_array_header_1_0(header, head)
         self._offset = header.tell()
         self._bytes = 2 * self.shape[1] * self.shape[2]
-        size = self._offset + self.shape[0] * self._bytes
-        known = hashlib.sha256(json.dumps(self._index).encode()).hexdigest()
         part, progress = f"{self.path}.part", f"{self.path}.progress"
-        first, lines = "", []
+        lines = []
         if os.path.exists(progress) and os.path.exists(part):
             with open(progress, encoding="ascii", errors="replace") as file:
                 first, *lines = file.read().split("\n")
-        if first not in ("", known):
-            raise ValueError(
-                "`path` must be one that was begun with the same backbone and "
-                f"images. Received: path={self.path!r}, begun with others. "
-                f"Write to another file, or remove {progress}."
-            )
-        kept = "What is done is kept" if first else "Nothing was begun"
-        with told_if_full(self.path, kept):
-            self._file = open(part, "r+b" if first else "w+b")
+        if lines:
+            self._check_same(json.loads(first))
+        with told_if_full(self.path):
+            self._file = open(part, "r+b" if lines else "w+b")
             self._file.write(header.getbuffer())
-            self._file.flush()
-            try:
-                if hasattr(os, "posix_fallocate"):
-                    # A disk that is too small is found now, not after hours.
-                    os.posix_fallocate(self._file.fileno(), 0, size)
-            except OSError:
-                self._file.close()
-                if not first:
-                    os.unlink(part)  # It may have taken all room there is.
-                raise
-        self._resume(lines)
-        mode = "a" if first else "w"
-        self._progress = open(progress, mode, encoding="ascii")
-        # A line that broke off ends here.
-        self._progress.write("\n" if first else f"{known}\n")
-        self._progress.flush()
-        os.fsync(self._progress.fileno())
+            self._resume(lines)
+            self._progress = open(progress, "a" if lines else "w")
+            # A line that broke off ends here.
+            first = "" if lines else json.dumps(self._index)
+            self._progress.write(f"{first}\n")
+            self._progress.flush()
+            os.fsync(self._progress.fileno())
 
     def _resume(self, lines):
         """Marks rows that are there as they were written."""
@@ -432,7 +415,8 @@ class FeatureWriter:
                     f"`{name}` must be that of the file that is there. "
                     f"Received: {name}={wanted[name]!r:.200} for "
                     f"path={self.path!r}, which has {known.get(name)!r:.200}. "
-                    "Write to another file."
+                    "Write to another file, or remove this one and what was "
+                    "begun of it (.progress)."
                 )
 
 

@@ -18,13 +18,13 @@ from collections import Counter
 import numpy as np
 
 from tfcap._io import read_json
+from tfcap._io.file_limits import check_unpacked
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import row_finder
 from tfcap.data.entry_problems import is_image_id
 from tfcap.data.entry_problems import listed
 from tfcap.data.extraction import leave_out
 from tfcap.data.features import FeatureWriter
-from tfcap.data.hdf5_file import check_hdf5
 from tfcap.data.image_names import image_key
 from tfcap.data.image_names import whole_number
 from tfcap.data.photographs import names_below
@@ -50,7 +50,7 @@ _SPLIT = re.compile(r"(.*)_(train|val|test)\w*")
 _IDS = re.compile(
     r"((image|img|file)_?)?(ids?|keys?|names?|paths?)(_(train|val|test)\w*)?"
 )
-_COUNTS = ("num_boxes", "num_bbox", "counts")
+_COUNTS = ("num_boxes", "num_bbox")
 #: Where an entry of a list of images has its id.
 _ID_KEYS = ("imgId", "image_id", "img_id", "cocoid", "id")
 #: Bytes of an HDF5 file's chunks in memory.
@@ -312,41 +312,22 @@ def _of_file(path, array, lists, alone):
     """Yields the images of one file, which alone may be of many."""
     import h5py
 
+    options = path, array, lists, alone
     try:
         with open(path, "rb") as file:
             head = file.read(4096)
         if head.startswith(b"\x93NUMPY"):
             values = np.load(path, mmap_mode="r", allow_pickle=False)
-            arrays = {_stem(path): values}
-            many = alone or _stem(path) in _USUAL
-            if lists is None and not many:
-                yield from _of_keys(path, arrays, {_stem(path): ("", "")}, None)
+            if alone or lists is not None:
+                name = _stem(path)
+                yield from _of_rows(path, {name: values}, [name], lists)
             else:
-                yield from _of_rows(path, arrays, [*arrays], lists)
+                yield _stem(path), path, lambda: values
         elif zipfile.is_zipfile(path):
-            arrays = _of_archive(path)
-            several = any(
-                len(arrays[i]) == len(x)
-                for i in _own_ids(arrays)
-                for x in arrays.values()
-                if x.ndim > 1 and x.dtype.kind == "f"
-            )
-            if alone or lists is not None or several:
-                yield from _of_arrays(path, arrays, array, lists)
-            else:
-                (name,) = _chosen(path, arrays, [*arrays], array)
-                yield _stem(path), path, lambda: arrays[name]
+            yield from _of_arrays(_of_archive(path), *options)
         elif h5py.is_hdf5(path):
             with h5py.File(path, rdcc_nbytes=_CHUNKS) as file:
-                check_hdf5(file, os.path.getsize(path))
-                arrays = {}
-                file.visititems(arrays.__setitem__)
-                sets = {
-                    name: thing
-                    for name, thing in arrays.items()
-                    if isinstance(thing, h5py.Dataset)
-                }
-                yield from _of_arrays(path, sets, array, lists)
+                yield from _of_arrays(_of_hdf5(file, path), *options)
         elif b"\t" in head and b"\0" not in head and head[:1] != b"\x80":
             yield from _of_tsv(path)
         else:
@@ -362,6 +343,29 @@ def _of_file(path, array, lists, alone):
         ) from error
 
 
+def _of_hdf5(file, path):
+    """Data sets of an HDF5 file, which may neither be others' nor too large."""
+    import h5py
+
+    sets = {}
+
+    def problem(name, link):
+        if not isinstance(link, h5py.HardLink):
+            return f"{name!r:.80} is a {type(link).__name__}"
+        if isinstance(thing := file[name], h5py.Dataset):
+            sets[name] = thing
+            if thing.external or thing.is_virtual:
+                return f"{name!r:.80} takes its values of others"
+        return None
+
+    # What h5py calls cannot raise.
+    if found := file.visititems_links(problem):
+        raise ValueError(found)
+    sizes = [(x.size or 0) * x.dtype.itemsize for x in sets.values()]
+    check_unpacked(os.path.getsize(path), sum(sizes))
+    return sets
+
+
 def _of_archive(path):
     """Arrays of an `.npz` file, but for those of objects."""
     arrays = {}
@@ -372,19 +376,24 @@ def _of_archive(path):
     return {n: x for n, x in arrays.items() if isinstance(x, np.ndarray)}
 
 
-def _of_arrays(path, arrays, array, lists):
+def _of_arrays(arrays, path, array, lists, alone):
     """Features in a file of arrays: one an image, or a row an image."""
     parts = {name: _key_and_part(name) for name in arrays}
     numbered = any(
         image_key(key) != key or part and re.search(r"\d", key)
         for key, part in parts.values()
     )
-    usual = any(n in _USUAL or _SPLIT.fullmatch(n) for n in map(_last, arrays))
-    usual = usual and len({name.rpartition("/")[0] for name in arrays}) == 1
-    if lists is None and (numbered or not (usual or _own_ids(arrays))):
-        return _of_keys(path, arrays, parts, array)
+    if lists is None and numbered:
+        yield from _of_keys(path, arrays, parts, array)
+        return
+    rows = {len(arrays[name]) for name in _own_ids(arrays)}
     names = [name for name in arrays if arrays[name].ndim > 1]
-    return _of_rows(path, arrays, _chosen(path, arrays, names, array), lists)
+    if alone or lists is not None or rows & {len(arrays[n]) for n in names}:
+        names = _chosen(path, arrays, names, array)
+        yield from _of_rows(path, arrays, names, lists)
+    else:
+        (name,) = _chosen(path, arrays, [*arrays], array)
+        yield _stem(path), path, lambda: arrays[name][...]
 
 
 def _of_keys(path, arrays, parts, array):
@@ -539,13 +548,7 @@ def _id_lists(path):
     """Lists of ids in a file, by name."""
     path = os.fspath(path)
     if path.endswith(".npy"):
-        try:
-            return {"": _keys_of(np.load(path, allow_pickle=False))}
-        except ValueError as error:
-            raise ValueError(
-                "`ids` (--ids) must name text, JSON or .npy. Received: "
-                f"{path!r} ({error}). Save the ids as integers or text."
-            ) from error
+        return {"": _keys_of(np.load(path, allow_pickle=False))}
     if not re.search(r"\.json(\.gz)?$", path):
         return {"": read_image_ids(path)}
     content = read_json(path)

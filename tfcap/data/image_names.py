@@ -14,16 +14,17 @@ _NUMBER = re.compile(r"(?:[^/]*_(?=\d{12}$))?0*(\d{1,40})(?:\.0+)?").fullmatch
 
 
 def as_number(name: int | str) -> int | str:
-    """The number that digits stand for, with zeros before it or not.
+    """The number that digits stand for; with zeros before it, it is a name.
 
     Example:
 
     >>> from tfcap.data.image_names import as_number
-    >>> as_number("0042"), as_number("42.jpg")
-    (42, '42.jpg')
+    >>> as_number("42"), as_number("0042"), as_number("42.jpg")
+    (42, '0042', '42.jpg')
     """
-    text = name if isinstance(name, str) else ""
-    return int(text) if text.isdecimal() and len(text) <= DIGITS else name
+    digits = isinstance(name, str) and name.isdecimal()
+    whole = digits and len(name) <= DIGITS and str(int(name)) == name
+    return int(name) if whole else name
 
 
 def whole_number(value):

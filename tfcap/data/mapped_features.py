@@ -1,17 +1,13 @@
 """Image features as batches take them: arrays, readers or functions."""
 
-import functools
 import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Bytes of features from which on they stay in their file, and are prepared
-#: batch by batch: a machine may not have the memory to keep them in.
-LARGE = 2**31
-#: Images that are prepared at a time where all are, and counted with.
-_CHUNK, _COUNTED = 512, 1024
+#: Images that are read at a time where all are.
+_CHUNK = 1024
 
 
 def feature_rows(features, rows: NDArray) -> NDArray:
@@ -83,60 +79,35 @@ def image_entries(key: str, features, rows: NDArray) -> dict:
     return entries if mask is None else {**entries, f"{key}_mask": mask}
 
 
-class MappedFeatures:
+class PreparedFeatures:
     """Features that are prepared a batch at a time, when they are read.
 
+    So a file of many gigabytes need not fit into memory.
+
     Args:
-        features: An array of shape `(M, P, D)`, or anything that gives one
-            when indexed with an array of rows, as `load_features(lazy=True)`.
-        prepare: Function of features of some rows, `(B, P, D)`, and of their
-            `position_mask()`, that returns prepared ones, float32; each row
-            must depend on itself alone.
-        about: String that identifies the function, for digests.
+        features: An array of shape `(M, P, D)`, anything that gives one when
+            indexed with an array of rows, as `load_features(lazy=True)` does,
+            or a function of such an array.
+        prepare: Function of features of some rows, float32 `(B, P, D)`, that
+            returns others of this shape.
+        **about: What distinguishes the function from others, for digests.
 
     Attributes:
-        shape: Tuple, `(M, P', D')`, that of the prepared features.
-
-    Example:
-
-    >>> from tfcap.data.mapped_features import MappedFeatures, position_means
-    >>> grids = np.arange(12.0).reshape(3, 2, 2)
-    >>> pooled = MappedFeatures(grids, position_means, "position means")
-    >>> pooled.shape, pooled[[2, 0]].tolist()
-    ((3, 1, 2), [[[9.0, 10.0]], [[1.0, 2.0]]])
+        shape: That of the features, or None if they are a function.
     """
 
-    def __init__(self, features, prepare: Callable, about):
+    def __init__(self, features, prepare: Callable, **about):
         self.features = features
         self.prepare = prepare
         self.about = about
-        none = np.zeros((1, *features.shape[1:]), np.float16)
-        self.shape = (len(features), *prepare(none, None).shape[1:])
-        self.dtype = np.dtype(np.float32)
-        kept = self.shape[1] == features.shape[1]
-        self.counts = getattr(features, "counts", None) if kept else None
+        self.shape = getattr(features, "shape", None)
+        self.counts = getattr(features, "counts", None)
 
     def __len__(self):
         return len(self.features)
 
     def __getitem__(self, rows):
-        rows = np.arange(len(self))[rows]
-        values = np.asarray(self.features[rows.ravel()])
-        mask = position_mask(self.features, rows.ravel())
-        prepared = self.prepare(values, mask)
-        return prepared.reshape(*rows.shape, *self.shape[1:])
-
-
-def _mapped(features, prepare, about):
-    """Prepares features, those of a large file batch by batch."""
-    lazy = MappedFeatures(features, prepare, about)
-    in_file = not isinstance(features, np.ndarray)
-    if in_file and math.prod(features.shape) * features.dtype.itemsize > LARGE:
-        return lazy
-    out = np.empty(lazy.shape, np.float32)
-    for start in range(0, len(out), _CHUNK):
-        out[start : start + _CHUNK] = lazy[start : start + _CHUNK]
-    return out
+        return self.prepare(feature_rows(self.features, rows))
 
 
 def pool_positions(features):
@@ -144,37 +115,44 @@ def pool_positions(features):
 
     Args:
         features: Array of shape `(M, P, D)`, or what `load_features()`
-            returned.
+            returned, which is read once.
 
     Returns:
-        Float32 array of shape `(M, 1, D)`; of more than 2 GiB in a file, what
-        prepares them batch by batch.
+        Float32 array of shape `(M, 1, D)`.
 
     Example:
 
     >>> tfcap.data.pool_positions(np.array([[[1.0, 2.0], [3.0, 6.0]]]))
     array([[[2., 4.]]], dtype=float32)
     """
-    return _mapped(features, position_means, "means over positions")
+    out = np.empty((len(features), 1, features.shape[2]), np.float32)
+    for rows in _chunks(len(out)):
+        values, mask = features[rows], position_mask(features, rows)
+        where = True if mask is None else mask[..., None]
+        # Float16, as features are kept, would round the mean.
+        out[rows] = values.mean(1, keepdims=True, dtype="f4", where=where)
+    return out
 
 
 def scale_features(features, norm: float):
     """Scales the image features of every position to one length.
 
     Args:
-        features: As those of `pool_positions()`.
+        features: Array of shape `(M, P, D)`, or what `load_features()`
+            returned.
         norm: Float, the length. Zeros stay zeros.
 
     Returns:
-        Float32 array of shape `(M, P, D)`; of more than 2 GiB in a file, what
-        prepares them batch by batch.
+        What gives float32 features `(B, P, D)` when indexed with an array of
+        rows: they are scaled when they are read.
 
     Raises:
         ValueError: If the length is not positive.
 
     Example:
 
-    >>> tfcap.data.scale_features(np.array([[[3.0, 4.0]]]), 10.0)
+    >>> scaled = tfcap.data.scale_features(np.array([[[3.0, 4.0]]]), 10.0)
+    >>> scaled[[0]]
     array([[[6., 8.]]], dtype=float32)
     """
     if not 0 < norm < math.inf:
@@ -182,24 +160,15 @@ def scale_features(features, norm: float):
             f"`norm` must be a positive length. Received: norm={norm!r}. Leave "
             "it out to take features as they are."
         )
-    scale = functools.partial(_scaled, norm=norm)
-    return _mapped(features, scale, f"length {norm}")
+
+    def scale(values):
+        length = np.linalg.norm(values, axis=-1, keepdims=True)
+        return values * (norm / np.maximum(length, 1e-6))
+
+    return PreparedFeatures(features, scale, about=f"length {norm}")
 
 
-def position_means(values, mask=None):
-    """Means over positions: `(B, P, D)` to float32 `(B, 1, D)`."""
-    where = True if mask is None else mask[..., None]
-    # Float16, as features are kept, would round the mean.
-    return values.mean(axis=1, keepdims=True, dtype="f4", where=where)
-
-
-def _scaled(values, mask=None, *, norm):
-    values = np.asarray(values, "float32")
-    length = np.linalg.norm(values, axis=-1, keepdims=True)
-    return values * (norm / np.maximum(length, 1e-6))
-
-
-class StandardizedFeatures:
+class StandardizedFeatures(PreparedFeatures):
     """Features with mean 0 and deviation 1, `(features - mean) / deviation`.
 
     They are shifted and scaled a batch at a time, when they are read, so that
@@ -233,14 +202,16 @@ class StandardizedFeatures:
     """
 
     def __init__(self, features, mean=None, deviation=None):
-        self.features = features
         if mean is None:
             mean, deviation = _statistics(features)
         self.mean = np.asarray(mean, np.float32)
         self.deviation = np.asarray(deviation, np.float32)
-        self.shape = getattr(features, "shape", None)
-        self.dtype = np.dtype(np.float32)
-        self.counts = getattr(features, "counts", None)
+        super().__init__(
+            features,
+            lambda values: (values - self.mean) / self.deviation,
+            mean=self.mean,
+            deviation=self.deviation,
+        )
         size = self.mean.shape if self.shape is None else self.shape[-1:]
         if not self.mean.shape == self.deviation.shape == tuple(size):
             raise ValueError(
@@ -248,12 +219,6 @@ class StandardizedFeatures:
                 "number for each feature. Received: shapes "
                 f"{self.mean.shape} and {self.deviation.shape}."
             )
-
-    def __len__(self):
-        return len(self.features)
-
-    def __getitem__(self, rows):
-        return (feature_rows(self.features, rows) - self.mean) / self.deviation
 
 
 def _statistics(features):
@@ -266,8 +231,7 @@ def _statistics(features):
             "`load_features(path, lazy=True)`."
         )
     count, mean, squares = 0, 0.0, 0.0
-    for start in range(0, shape[0], _COUNTED):
-        rows = np.arange(start, min(start + _COUNTED, shape[0]))
+    for rows in _chunks(shape[0]):
         values, mask = features[rows], position_mask(features, rows)
         values = values.reshape(-1, shape[-1]) if mask is None else values[mask]
         values = np.asarray(values, np.float64)
@@ -283,3 +247,9 @@ def _statistics(features):
     deviation = np.sqrt(squares / count)
     varies = deviation > 1e-6 * np.abs(mean)
     return mean, np.where(varies, deviation, 1.0)
+
+
+def _chunks(total):
+    """Yields the numbers of all rows, some at a time."""
+    for start in range(0, total, _CHUNK):
+        yield np.arange(start, min(start + _CHUNK, total))

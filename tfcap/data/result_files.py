@@ -173,36 +173,27 @@ def write_visdial_ranks(
 
     Raises:
         ValueError: If the shape is not that of the options, or if a round's
-            ranks are no permutation of 1..N. Names the image and the round.
+            ranks are no permutation of 1..N.
 
     Reference:
 
     - Visual Dialog Challenge, https://visualdialog.org/challenge, test split
     """
     ranks, options = np.asarray(ranks), dialogs.options
-    if ranks.shape != options.shape or ranks.dtype.kind not in "iu":
-        raise ValueError(
-            "`ranks` must be integers, one for each option. Received: "
-            f"ranks.shape={ranks.shape} of {ranks.dtype}, for options of shape "
-            f"{options.shape}. Pass `ordinal_ranks(scores)`."
-        )
     valid = np.all(options >= 0, axis=-1)
-    wanted = np.arange(1, ranks.shape[-1] + 1)
-    wrong = valid & np.any(np.sort(ranks, axis=-1) != wanted, axis=-1)
-    if wrong.any():
-        row, turn = np.argwhere(wrong)[0]
+    wanted = np.arange(1, options.shape[-1] + 1)
+    if ranks.shape != options.shape or (np.sort(ranks[valid]) != wanted).any():
         raise ValueError(
-            f"`ranks` must be a permutation of 1..{ranks.shape[-1]} in every "
-            f"round. Received: in {wrong.sum()} rounds others, the first of "
-            f"image {dialogs.image_ids[row]}, round {turn + 1}: "
-            f"{ranks[row, turn].tolist()!s:.60}. Pass `ordinal_ranks(scores)`, "
+            f"`ranks` must be a permutation of 1..{len(wanted)} in every round "
+            f"that has options. Received: ranks of shape {ranks.shape}, for "
+            f"options of shape {options.shape}. Pass `ordinal_ranks(scores)`, "
             "which breaks ties."
         )
     entries = [
         {
             "image_id": int(dialogs.image_ids[row]),
             "round_id": int(turn) + 1,
-            "ranks": ranks[row, turn].tolist(),
+            "ranks": ranks[row, turn].astype(int).tolist(),
         }
         for row, turn in np.argwhere(valid)
     ]

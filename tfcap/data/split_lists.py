@@ -121,13 +121,8 @@ def read_image_ids(path: str | os.PathLike) -> list:
             raise malformed(path, "", "the content is no list", _LAYOUT)
         noun, entries = "entry", dict(enumerate(entries))
     else:
-        noun, entries = "line", dict(enumerate(lines, start=1))
-        numbers = {i: as_number(line) for i, line in entries.items() if line}
-        # With zeros before it, a number is a name.
-        entries = {
-            i: number if str(number) == entries[i] else entries[i]
-            for i, number in numbers.items()
-        }
+        noun, lines = "line", enumerate(lines, start=1)
+        entries = {i: as_number(line) for i, line in lines if line}
     if not entries:
         raise malformed(path, "", "there is no image", _LAYOUT)
     seen = set()

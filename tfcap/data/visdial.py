@@ -63,26 +63,20 @@ def load_visdial(
         problem = f"there is a second dialog of image {image}"
         raise malformed(path, "", problem, "Keep one dialog for each image.")
     hidden = "test" in str(content.get("split", ""))
-    rounds = _Rounds(path, image_ids, talks, hidden)
-    questions = rounds.index("question", len(texts[0]))
-    answers = rounds.index("answer", len(texts[1]))
-    options = rounds.read_options(len(texts[1]))
-    truth = rounds.read_truth(texts[1], answers, options)
-    options = rounds.scatter(options, options.shape[1:])
+    where = [f"dialog {i} (image {image})" for i, image in enumerate(image_ids)]
+    index = _read_rounds(path, where, talks, *texts, hidden)
     ids = np.array(image_ids, np.int64)
     relevance = None
     if dense_annotations is not None:
-        relevance = load_relevance(dense_annotations, ids, options >= 0)
+        present = index["options"] >= 0
+        relevance = load_relevance(dense_annotations, ids, present)
     tags = [str(dialog.get("suggested_split", "")) for dialog in dialogs]
     return VisDialSplit(
         image_ids=ids,
         captions=captions,
         questions=texts[0],
         answers=texts[1],
-        question_index=rounds.scatter(questions),
-        answer_index=rounds.scatter(answers),
-        options=options,
-        gt_index=rounds.scatter(truth),
+        **index,
         relevance=relevance,
         tags=np.array(tags),
         source=str(path),
@@ -98,85 +92,55 @@ def _texts(path, data, name):
     return texts
 
 
-class _Rounds:
-    """The rounds of all dialogs, one after another."""
+def _read_rounds(path, places, talks, questions, answers, hidden):
+    """Tables of indices of the rounds of all dialogs, -1 where none is."""
+    shape = len(talks), max(map(len, talks), default=0)
+    turns = itertools.chain.from_iterable(talks)
+    listed = (turn.get("answer_options") for turn in turns)
+    size = max((len(x) for x in listed if isinstance(x, array)), default=0)
+    question, answer, truth = np.full((3, *shape), -1, np.int32)
+    options = np.full((*shape, size), -1, np.int32)
 
-    def __init__(self, path, image_ids, talks, hidden):
-        counts = [len(turns) for turns in talks]
-        self.path, self.image_ids, self.hidden = path, image_ids, hidden
-        self.turns = [turn for turns in talks for turn in turns]
-        self.shape = len(counts), max(counts, default=0)
-        self.dialog_of = np.repeat(np.arange(len(counts)), counts)
-        starts = np.cumsum([0, *counts])
-        self.round_of = np.arange(len(self.turns)) - starts[self.dialog_of]
-        # In a test file, the last answer of a dialog may be missing.
-        self.last = {*(starts[1:] - 1).tolist()} if hidden else {}
+    known = {*range(len(answers))}
 
-    def error(self, turn, problem):
-        dialog = self.dialog_of[turn]
-        where = (
-            f"dialog {dialog} (image {self.image_ids[dialog]}), round "
-            f"{self.round_of[turn] + 1}"
-        )
-        return malformed(self.path, where, problem, _FIX)
+    def index(key, total):
+        value = turn.get(key)
+        if type(value) is not int or not 0 <= value < total:
+            problem = f"`{key}` is {value!r:.60}, not in 0..{total - 1}"
+            raise malformed(path, where, problem, _FIX)
+        return value
 
-    def check_index(self, turn, key, value, size):
-        if type(value) is not int or not 0 <= value < size:
-            problem = f"`{key}` is {value!r:.60}, not in 0..{size - 1}"
-            raise self.error(turn, problem)
-
-    def index(self, key, size):
-        """Flat array of one index per round, -1 where it may be missing."""
-        values = [turn.get(key) for turn in self.turns]
-        for i, value in enumerate(values):
-            if value is None and key == "answer" and i in self.last:
-                values[i] = -1
-            else:
-                self.check_index(i, key, value, size)
-        return np.array(values, np.int32)
-
-    def read_options(self, answers):
-        """Flat array `(rounds, N)` of the options of each round."""
-        values = [turn.get("answer_options") for turn in self.turns]
-        size = max((len(v) for v in values if isinstance(v, array)), default=0)
-        whole = [isinstance(v, array) and len(v) == size for v in values]
-        for i in np.flatnonzero(~np.array(whole, bool)):
-            if values[i] is not None or not self.hidden:
-                problem = f"`answer_options` are not {size} integers"
-                raise self.error(i, problem)
-        table = np.full((len(values), size), -1, np.int32)
-        packed = b"".join(itertools.compress(values, whole))
-        table[whole] = np.frombuffer(packed, np.intc).reshape(sum(whole), size)
-        present = np.array(whole, bool)[:, None]
-        for i, k in np.argwhere(present & ((table < 0) | (table >= answers))):
-            key = f"answer_options[{k}]"
-            self.check_index(i, key, int(table[i, k]), answers)
-        return table
-
-    def read_truth(self, answers, answer, options):
-        """Flat array of the human answer's index among the options."""
-        rows, size = np.arange(len(self.turns)), options.shape[1]
-        given = np.zeros(len(rows), bool)
-        truth = np.full(len(rows), -1, np.int32)
-        if size:
-            truth[:] = np.argmax(options == answer[:, None], axis=-1)
-        for i, turn in enumerate(self.turns):
-            if "gt_index" in turn:
-                self.check_index(i, "gt_index", turn["gt_index"], size)
-                truth[i], given[i] = turn["gt_index"], True
-        # Without its options, a round has nothing to rank.
-        listed = np.any(options >= 0, axis=-1)
-        known = listed & (answer >= 0)
-        chosen = np.where(known, options[rows, truth], -1) if size else answer
-        for i in np.flatnonzero(known & (chosen != answer)):
-            if answers[chosen[i]] != answers[answer[i]]:
-                raise self.error(i, f"option {truth[i]} is not the answer")
-        return np.where(listed & (known | given), truth, -1)
-
-    def scatter(self, flat, inner=()):
-        table = np.full((*self.shape, *inner), -1, np.int32)
-        table[self.dialog_of, self.round_of] = flat
-        return table
+    for row, turns in enumerate(talks):
+        for number, turn in enumerate(turns):
+            where, here = f"{places[row]}, round {number + 1}", (row, number)
+            question[here] = index("question", len(questions))
+            # In a test file, the last answer of a dialog may be missing.
+            hides = hidden and number == len(turns) - 1
+            said = turn.get("answer")
+            if said is not None or not hides:
+                said = answer[here] = index("answer", len(answers))
+            right = index("gt_index", size) if "gt_index" in turn else None
+            listed = turn.get("answer_options")
+            if listed is None and hidden:
+                continue  # Without its options, a round has nothing to rank.
+            whole = isinstance(listed, array) and len(listed) == size
+            if not whole or not known.issuperset(listed):
+                problem = f"`answer_options` are not {size} of the answers"
+                raise malformed(path, where, problem, _FIX)
+            options[here] = listed
+            if said is not None:
+                if right is None:
+                    right = listed.index(said) if said in listed else 0
+                if answers[listed[right]] != answers[said]:
+                    problem = f"option {right} is not the answer"
+                    raise malformed(path, where, problem, _FIX)
+            truth[here] = -1 if right is None else right
+    return {
+        "question_index": question,
+        "answer_index": answer,
+        "options": options,
+        "gt_index": truth,
+    }
 
 
 def _compact(record):

@@ -22,11 +22,10 @@ the tensor, as in Keras' own `set_tensor_attr()`: a wrapper type would pass
 neither Keras' layers nor the arithmetic of users. Computed from such vectors,
 a tensor is only a tensor, and is multiplied.
 
-All but `word_vectors` needs TensorFlow; elsewhere the plain form runs.
+All needs TensorFlow; elsewhere words are remembered, and the plain form runs.
 """
 
 import contextlib
-import functools
 import threading
 import weakref
 from typing import Any
@@ -251,12 +250,8 @@ def embed_words(vectors: Any, table: Any) -> Any:
 def known_words(vectors: Any) -> WordIds | None:
     """Returns the `WordIds` of vectors that can be looked up, or `None`."""
     words = remembered_words(vectors)
-    if words is not None and words.prefixes is not None:
-        return None
-    if words is None or words.relaxed is None:
-        return words
-    # Shapes depend on which vectors are relaxed.
-    return words if keras.backend.backend() == "tensorflow" else None
+    known = words is not None and words.prefixes is None
+    return words if known and keras.backend.backend() == "tensorflow" else None
 
 
 def as_tensor(table: Any) -> Any:
@@ -272,13 +267,11 @@ def as_tensor(table: Any) -> Any:
 
 def _embedded(vectors, words, table):
     """Looks up rows of the table, with the gradients of a product."""
-    if keras.backend.backend() == "jax":
-        return _jax_lookup()(vectors, words.ids, words.mask, table)
+    import tensorflow as tf
 
-    @ops.custom_gradient
+    @tf.custom_gradient
     def product(vectors, table):
-        def gradient(*args, upstream=None):
-            (upstream,) = args if upstream is None else (upstream,)
+        def gradient(upstream):
             size = ops.shape(table)[0]
             return (
                 vectors_gradient(upstream, table),
@@ -332,12 +325,13 @@ def table_gradient(
         upstream: List of float tensors of shape `(..., D)`.
         size: Integer or scalar tensor `V`.
     """
+    import tensorflow as tf
+
     count = len(words)
 
-    @ops.custom_gradient
+    @tf.custom_gradient
     def total(*tensors):
-        def gradient(*args, upstream=None):
-            (outer,) = args if upstream is None else (upstream,)
+        def gradient(outer):
             return (
                 *(vectors_gradient(x, outer) for x in tensors[count:]),
                 *(_embedded(x, y, outer) for x, y in zip(tensors, words)),
@@ -382,47 +376,6 @@ def _scatter_products(soft):
         gradients.append(tf.gather_nd(gradient, index))
     rows, gradients = tf.concat(rows, axis=0), tf.concat(gradients, axis=0)
     return tf.matmul(rows, gradients, transpose_a=True)
-
-
-@functools.cache
-def _jax_lookup():
-    """Makes the look-up for JAX, which differentiates a rule by its source.
-
-    The gradient of a gradient by hand is there that of what the forward pass
-    of the rule computes. It therefore calls the function itself, and not its
-    body.
-
-    Returns:
-        Callable from vectors `(..., V)`, ids `(...)`, mask `(...)` or `None`
-        and a table `(V, D)` to a tensor of shape `(..., D)`.
-    """
-    import jax
-
-    @jax.custom_vjp
-    def embedded(vectors, ids, mask, table):
-        return look_up(WordIds(ids, mask=mask), table)
-
-    @jax.custom_vjp
-    def total(vectors, ids, mask, upstream):
-        words = [WordIds(ids, mask=mask)]
-        return scatter_rows(words, [upstream], vectors.shape[-1])
-
-    def forward(function):
-        return lambda *read: (function(*read), read)
-
-    def embedded_gradient(read, upstream):
-        vectors, ids, mask, table = read
-        to_vectors = vectors_gradient(upstream, table)
-        return to_vectors, None, None, total(vectors, ids, mask, upstream)
-
-    def total_gradient(read, outer):
-        vectors, ids, mask, upstream = read
-        to_vectors = vectors_gradient(upstream, outer)
-        return to_vectors, None, None, embedded(vectors, ids, mask, outer)
-
-    embedded.defvjp(forward(embedded), embedded_gradient)
-    total.defvjp(forward(total), total_gradient)
-    return embedded
 
 
 class Stepwise:

@@ -17,13 +17,27 @@ from tfcap.layers.word_channel import check_not_trained
 class ConditionalGumbel(PartialSampling):
     """Draws a word from the softmax, and then what is differentiated.
 
-    Subclasses hold a `temperature`, and compute the latter in `given()`. With
+    Subclasses compute the latter in `given()`, at a `temperature`. With
     probability `rho` the relaxed vector of `given()` is passed instead, with
     its own gradient.
     """
 
     #: How often Gumbel noise is drawn, given the word, for a gradient.
     num_draws = 0
+    #: Whether the layer has a variable of a temperature that is a number.
+    held = False
+
+    def __init__(
+        self,
+        temperature=1.0,
+        rho=0.0,
+        granularity="step_sample",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
+        fits, held = (lambda x: x > 0), self.held
+        self.hold("temperature", temperature, "positive", fits, held)
 
     @property
     def temperature(self):
@@ -78,6 +92,29 @@ class ConditionalGumbel(PartialSampling):
     def get_config(self):
         temperature = self.config_of("temperature")
         return {**super().get_config(), "temperature": temperature}
+
+
+class AveragedGumbel(ConditionalGumbel):
+    """Base of channels that average over `num_samples` draws of the noise."""
+
+    def __init__(
+        self,
+        temperature=1.0,
+        num_samples=10,
+        rho=0.0,
+        granularity="step_sample",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(temperature, rho, granularity, seed, **kwargs)
+        self.num_samples = checked_integer(num_samples, "num_samples")
+
+    @property
+    def num_draws(self):
+        return self.num_samples
+
+    def get_config(self):
+        return {**super().get_config(), "num_samples": self.num_samples}
 
 
 def is_word(ids: Any, logits: Any) -> Any:
@@ -215,7 +252,7 @@ def _after(tensor):
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class GumbelRao(ConditionalGumbel):
+class GumbelRao(AveragedGumbel):
     """Gumbel-softmax words whose gradient is a mean over their noise.
 
     ```
@@ -269,23 +306,11 @@ class GumbelRao(ConditionalGumbel):
       its mean would be another.
     """
 
-    def __init__(
-        self,
-        temperature=0.5,
-        num_samples=10,
-        rho=0.0,
-        granularity="step_sample",
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
-        check_not_trained(temperature, "temperature")
-        self.hold("temperature", temperature, "positive", lambda x: x > 0)
-        self.num_samples = checked_integer(num_samples, "num_samples")
+    held = True
 
-    @property
-    def num_draws(self):
-        return self.num_samples
+    def __init__(self, temperature=0.5, num_samples=10, **kwargs):
+        check_not_trained(temperature, "temperature")
+        super().__init__(temperature, num_samples, **kwargs)
 
     def given(self, logits, p, ids, seeds):
         log_probs = ops.log_softmax(logits, axis=-1)
@@ -293,9 +318,6 @@ class GumbelRao(ConditionalGumbel):
         values = not self.discrete
         soft = mean_relaxed(logits, scores, self.temperature, values)
         return soft, soft
-
-    def get_config(self):
-        return {**super().get_config(), "num_samples": self.num_samples}
 
 
 def given_scores(log_probs, ids, seeds, num_samples: int, first: int = 0):
@@ -360,19 +382,6 @@ class ReinMax(ConditionalGumbel):
       off the gradient to the logits, which is 0 here.
     """
 
-    def __init__(
-        self,
-        temperature=1.0,
-        rho=0.0,
-        granularity="step_sample",
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
-        self.hold(
-            "temperature", temperature, "positive", lambda x: x > 0, held=False
-        )
-
     def given(self, logits, p, ids, seeds):
         return p, second_order(logits, p, ids, self.temperature)
 
@@ -397,7 +406,7 @@ def second_order(logits, p, ids, temperature=1.0):
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class ReinMaxCV(ConditionalGumbel):
+class ReinMaxCV(AveragedGumbel):
     """ReinMax with a Gumbel-softmax for a control variate.
 
     ```
@@ -455,22 +464,11 @@ class ReinMaxCV(ConditionalGumbel):
       by the temperature; this is what the formulas mean.
     """
 
-    def __init__(
-        self,
-        temperature=1.0,
-        weight=0.5,
-        num_samples=10,
-        rho=0.0,
-        granularity="step_sample",
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
-        self.hold(
-            "temperature", temperature, "positive", lambda x: x > 0, held=False
+    def __init__(self, temperature=1.0, weight=0.5, num_samples=10, **kwargs):
+        super().__init__(temperature, num_samples, **kwargs)
+        self.weight = checked_number(
+            weight, "weight", "0 or more", lambda x: x >= 0
         )
-        self.weight = checked_number(weight, "weight", "0 or more", _natural)
-        self.num_samples = checked_integer(num_samples, "num_samples")
 
     @property
     def num_draws(self):
@@ -489,19 +487,11 @@ class ReinMaxCV(ConditionalGumbel):
         return p, second_order(logits, p, ids) + self.weight * (mean - z)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "weight": self.weight,
-            "num_samples": self.num_samples,
-        }
-
-
-def _natural(value):
-    return value >= 0
+        return {**super().get_config(), "weight": self.weight}
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class ReinMaxRao(ConditionalGumbel):
+class ReinMaxRao(AveragedGumbel):
     """ReinMax with a Gumbel-Rao estimate in the place of its larger part.
 
     ```
@@ -554,33 +544,11 @@ class ReinMaxRao(ConditionalGumbel):
       code, where `J(p)` of the second term is at the logits.
     """
 
-    def __init__(
-        self,
-        temperature=1.0,
-        num_samples=10,
-        rho=0.0,
-        granularity="step_sample",
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
-        self.hold(
-            "temperature", temperature, "positive", lambda x: x > 0, held=False
-        )
-        self.num_samples = checked_integer(num_samples, "num_samples")
-
-    @property
-    def num_draws(self):
-        return self.num_samples
-
     def given(self, logits, p, ids, seeds):
         theta = halfway(logits, p, ids)
         scores = given_scores(theta, ids, seeds, self.num_samples)
         mean = mean_relaxed(logits, scores, self.temperature, values=False)
         return p, 2.0 * mean - 0.5 * p
-
-    def get_config(self):
-        return {**super().get_config(), "num_samples": self.num_samples}
 
 
 def halfway(logits, p, ids):

@@ -11,6 +11,7 @@ from tfcap._ops import masked_softmax
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_seed
+from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers.sequence_encoder import MaskedLSTM
 from tfcap.layers.sequence_encoder import SequenceEncoder
@@ -120,13 +121,8 @@ class QueryAttention(keras.layers.Layer):
         return (*query_shape[:-1], memory_shape[-1]), weights
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "query_initializer": keras.initializers.serialize(
-                self.query_initializer
-            ),
-        }
+        names = "units query_initializer"
+        return {**super().get_config(), **config_of(self, names)}
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -239,14 +235,8 @@ class AnswerEncoder(keras.layers.Layer):
         return (*input_shape[:-2], self.output_units or self.units)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "output_units": self.output_units,
-            "attention": self.attention,
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }
+        names = "units output_units attention dropout seed"
+        return {**super().get_config(), **config_of(self, names)}
 
 
 class DialogEncoder(keras.layers.Layer):
@@ -427,15 +417,8 @@ class DialogEncoder(keras.layers.Layer):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "output_units": self.output_units,
-            "dropout": self.dropout,
-            "return_state": self.return_state,
-            "return_attention": self.return_attention,
-            "seed": self.seed,
-        }
+        names = "units output_units dropout return_state return_attention seed"
+        return {**super().get_config(), **config_of(self, names)}
 
 
 def _check_inputs(question, history, image, single):

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from tfcap._ops import check_shape
+from tfcap._ops.arguments import config_of
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -111,9 +112,8 @@ class ImageStandardization(keras.layers.Layer):
     def get_config(self):
         return {
             **super().get_config(),
+            **config_of(self, "pooled positions"),
             # As JSON holds them, every digit.
             "mean": self.mean.tolist(),
             "deviation": self.deviation.tolist(),
-            "pooled": self.pooled,
-            "positions": self.positions,
         }

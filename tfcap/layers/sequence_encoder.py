@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import config_of
 from tfcap._ops.loops import LONGEST_UNROLLED
 from tfcap.layers._fast import Stepwise
 from tfcap.layers._fast import StepwiseLookup
@@ -179,16 +180,8 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
             )
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "units": self.units,
-            "embeddings_initializer": keras.initializers.serialize(
-                self.embeddings_initializer
-            ),
-            "mask_zero": self.mask_zero,
-            "tied": keras.saving.serialize_keras_object(self.tied),
-        }
+        names = "vocabulary_size units embeddings_initializer mask_zero tied"
+        return {**super().get_config(), **config_of(self, names)}
 
     @classmethod
     def from_config(cls, config):
@@ -601,9 +594,5 @@ class SequenceEncoder(keras.layers.Layer):
         return (output, [state, state]) if self.return_state else output
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "return_sequences": self.return_sequences,
-            "return_state": self.return_state,
-        }
+        names = "units return_sequences return_state"
+        return {**super().get_config(), **config_of(self, names)}

@@ -13,6 +13,7 @@ from tfcap._ops import straight_through
 from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_scalar
 from tfcap._ops.arguments import checked_seed
+from tfcap._ops.arguments import config_of
 from tfcap._ops.arguments import initial_value
 from tfcap._ops.replicas import StepCounter
 from tfcap._ops.replicas import at_step
@@ -887,11 +888,8 @@ class ProbabilityChannel(WordChannel):
         return remember_words(vectors, remembered_words(hard))
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "distribution": self.distribution,
-            "options": self.options,
-        }
+        names = "distribution options"
+        return {**super().get_config(), **config_of(self, names)}
 
 
 def _distributions():

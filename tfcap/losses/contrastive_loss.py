@@ -8,6 +8,7 @@ from keras import ops
 from tfcap._ops import gather_across_replicas
 from tfcap._ops import masked_logsumexp
 from tfcap._ops.arguments import check_choice
+from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import LARGE_NEGATIVE
 from tfcap._ops.sequences import at_least_float32
 from tfcap._ops.sequences import check_shapes
@@ -215,11 +216,9 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
     def get_config(self):
         return {
             **super().get_config(),
+            **config_of(self, "combine decoupled siblings"),
             "temperature": float(ops.convert_to_numpy(self.temperature)),
             "directions": list(self.directions),
-            "combine": self.combine,
-            "decoupled": self.decoupled,
-            "siblings": self.siblings,
         }
 
 

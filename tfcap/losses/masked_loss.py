@@ -9,7 +9,7 @@ from tfcap._ops import masked_logsumexp
 from tfcap._ops import sum_over_replicas
 from tfcap._ops import token_log_probs
 from tfcap._ops.arguments import check_choice
-from tfcap._ops.arguments import row_weights
+from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import at_least_float32
 from tfcap._ops.sequences import check_shapes
 from tfcap._ops.sequences import dense
@@ -97,6 +97,28 @@ def align(weights, rank: int, name: str):
         )
     for _ in range(-extra):
         weights = ops.expand_dims(weights, axis=-1)
+    return weights
+
+
+def row_weights(weights: Any, values: Any) -> Any:
+    """Weights of values, or of their leading axes, by `align()`.
+
+    Raises:
+        ValueError: If there is not a weight for every row.
+    """
+    name, shape = "sample_weight", tuple(values.shape)
+    weights = ops.cast(ops.convert_to_tensor(weights), values.dtype)
+    weights = align(weights, len(shape), name)
+    # One weight of the last axes is that of all; one of a batch is not.
+    known = [
+        size == want or None in (size, want) or (i and size == 1)
+        for i, (size, want) in enumerate(zip(weights.shape, shape))
+    ]
+    if not all(known):
+        raise ValueError(
+            f"`{name}` must be of shape {shape}, or of its leading axes. "
+            f"Received: {name}.shape={tuple(weights.shape)}."
+        )
     return weights
 
 
@@ -366,8 +388,4 @@ class SequenceCrossentropy(MaskedLoss):
         return ops.where(mask, y_true, self.pad)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "reduction_over": self.reduction_over,
-            "pad": self.pad,
-        }
+        return {**super().get_config(), **config_of(self, "reduction_over pad")}

@@ -41,8 +41,7 @@ All take these, and say in their own docstrings what else:
   as that of `tfcap.rewards.Retrieval`;
 - `reward`: `tfcap.rewards.Reward`, such as `CIDErD`, or a function of strings;
 - of training alone, `global_clipnorm`: float or `None`, norm to clip the
-  gradient of each network to; `nonfinite`, `minibatch_size`: as those of
-  `tfcap.training.JointTraining`;
+  gradient of each network to;
 - of words that are drawn, `max_length=16`: integer `T`, their number with the
   end token; `suppress=()`: tuple of integers, ids that are never said, such as
   the unknown word's; `seed`: integer, of what is drawn;

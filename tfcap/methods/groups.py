@@ -50,8 +50,7 @@ def grpo(
     with the ratio of the speaker's to the sampler's probability of a word,
     which is 1 for the first update of a rollout by a speaker without dropout:
     one with it draws other masks, and so other ratios, at every update. Of
-    later updates and of minibatches, the gradient of the divergence is that
-    at the draw.
+    later updates, the gradient of the divergence is that at the draw.
 
     Args:
         num_samples: Integer `S`, captions drawn of an image.
@@ -64,9 +63,9 @@ def grpo(
         kl_estimator: `"k1"`, `"k2"` or `"k3"`, see `tfcap.rewards.KLPenalty`.
         standardize, normalize, mask_unfinished: As those of
             `tfcap.objectives.ScoreFunction`.
-        clip: `tfcap.objectives.ClippedRatio` of several updates, or of
-            minibatches: in one update of a whole batch ratios are 1, and a
-            clip is refused. Defaults to `ClippedRatio(0.2)`.
+        clip: `tfcap.objectives.ClippedRatio` of several updates: in one,
+            ratios are 1, and a clip is refused. Defaults to
+            `ClippedRatio(0.2)`.
         updates_per_rollout: Integer, see `tfcap.training.JointTraining`.
         human_weight: As that of `scst()`.
         **options: See `tfcap.methods`.
@@ -109,7 +108,7 @@ def grpo(
         given.check_unread("reference=None", **penalty)
     return given.training(
         with_people(objective, human_weight),
-        **_clipped_updates(clip, updates_per_rollout, given.minibatch_size),
+        **_clipped_updates(clip, updates_per_rollout),
     )
 
 
@@ -156,7 +155,7 @@ def dapo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     out.
 
     Ratios differ from 1, and are clipped, from the second update of a rollout
-    on; with `updates_per_rollout=1` and no minibatches nothing is clipped.
+    on; with `updates_per_rollout=1` nothing is clipped.
 
     Args:
         **options: As those of `grpo()`; `updates_per_rollout` defaults to `4`.
@@ -185,7 +184,7 @@ def gspo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
 
     The ratio is the geometric mean of those of its words, with bounds of 3e-4
     below and 4e-4 above 1. It matters from the second update of a rollout on;
-    with `updates_per_rollout=1` and no minibatches nothing is clipped.
+    with `updates_per_rollout=1` nothing is clipped.
 
     Args:
         **options: As those of `grpo()`; `updates_per_rollout` defaults to `4`.
@@ -305,7 +304,7 @@ def rloo(
         given.check_unread("reference=None", kl_weight=kl_weight)
     return given.training(
         given.self_critical(reward, num_samples, baseline, normalize),
-        **_clipped_updates(clip, updates_per_rollout, given.minibatch_size),
+        **_clipped_updates(clip, updates_per_rollout),
     )
 
 
@@ -528,19 +527,18 @@ def check_reference(speaker: Any, reference: Any) -> None:
     frozen(reference)
 
 
-def _clipped_updates(clip, updates, minibatch_size):
+def _clipped_updates(clip, updates):
     """Arguments of the training: updates of a rollout, and their ratio.
 
-    One update on all that was drawn has a ratio of 1, and needs none.
+    One update has a ratio of 1, and needs none.
     """
-    if updates == 1 and not minibatch_size:
+    if updates == 1:
         if clip is None:
             return {}
         raise ValueError(
-            "`clip` must be left out where one update takes all that was "
-            "drawn: its ratios are 1, and none is clipped. Received: a clip, "
-            "and updates_per_rollout=1. Take several updates, "
-            "`updates_per_rollout=4`, or give a `minibatch_size`."
+            "`clip` must be left out of one update: its ratios are 1, and "
+            "none is clipped. Received: a clip, and updates_per_rollout=1. "
+            "Take several updates, `updates_per_rollout=4`."
         )
     ratio = clip or ClippedRatio()
     return {"updates_per_rollout": updates, "clipped_ratio": ratio}
@@ -553,7 +551,6 @@ def _with_own_clip(clip, options):
     caller is refused there.
     """
     options = {"updates_per_rollout": 4} | options
-    several = options["updates_per_rollout"] > 1
-    if not (several or options.get("minibatch_size")):
+    if options["updates_per_rollout"] == 1:
         return options
     return {"clip": clip} | options

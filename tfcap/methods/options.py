@@ -34,12 +34,9 @@ class TrainingOptions:
     Args:
         global_clipnorm: Float or `None`, norm to clip the gradient of each
             network to.
-        nonfinite, minibatch_size: As those of `tfcap.training.JointTraining`.
     """
 
     global_clipnorm: float | None = None
-    nonfinite: str = "raise"
-    minibatch_size: int | None = None
 
     @classmethod
     def read(
@@ -87,8 +84,6 @@ class TrainingOptions:
         return JointTraining(
             self.speaker,
             learners,
-            self.nonfinite,
-            self.minibatch_size,
             **more,
         )
 

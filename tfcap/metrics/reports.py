@@ -1,5 +1,8 @@
 """Reports of rankings and retrievals, and the tables that papers print."""
 
+from collections.abc import Iterable
+from collections.abc import Sequence
+
 import numpy as np
 
 from tfcap.metrics.ranking import candidate_ranks
@@ -138,15 +141,21 @@ class RetrievalReport:
                 format(row[name], style) for name, (_, style) in FORMATS.items()
             ]
             table.append([direction.replace("_to_", " -> "), *cells])
-        widths = [max(map(len, column)) for column in zip(*table)]
-        return "\n".join(
-            line[0].ljust(widths[0])
-            + "".join("  " + c.rjust(w) for c, w in zip(line[1:], widths[1:]))
-            for line in table
-        )
+        return "\n".join(aligned(table))
 
     def __repr__(self):
         return f"RetrievalReport(\n{self}\n)"
+
+
+def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table, the first column to the left, others to the right."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return [
+        first.ljust(widths[0])
+        + "".join(f"  {c.rjust(w)}" for c, w in zip(cells, widths[1:]))
+        for first, *cells in rows
+    ]
 
 
 def _row(ranks):

@@ -5,9 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfcap.layers.condition_dropout import ConditionDropout
+from tfcap.models.inputs import GuidedNetwork
 from tfcap.models.inputs import ImageNetwork
-from tfcap.models.inputs import check_guided
 from tfcap.models.inputs import check_positions
 from tfcap.models.inputs import entry
 from tfcap.models.inputs import image_features
@@ -16,7 +15,7 @@ from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import WordByWord
 
 
-class CaptionSpeaker(ImageNetwork, WordByWord):
+class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
     """Captions an image, word by word.
 
     ```
@@ -49,10 +48,9 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
             vocabulary. Defaults to `0`.
         condition_dropout: Float in `[0, 1)`, share of the images of a batch
             that are not shown in training, so that decoders may use
-            `guidance`, see `ConditionDropout`. Defaults to `0.0`.
-        dropped_condition: String, what is shown instead, after the
-            preprocessing and in every position: `"zeros"` or `"learned"`.
-            Defaults to `None`, zeros where `condition_dropout` is not 0.
+            `guidance`: instead, the speaker sees zeros, after the
+            preprocessing, the mean of standardized features. Defaults to
+            `0.0`.
         image_preprocessing: Keras layer that every image goes through first,
             and that is saved with the speaker, such as
             `tfcap.layers.ImageStandardization`; `None` to take images as they
@@ -86,7 +84,6 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         eos: int = 2,
         pad: int = 0,
         condition_dropout: float = 0.0,
-        dropped_condition: str | None = None,
         **kwargs,
     ):
         super().__init__(
@@ -106,14 +103,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         options = {"dtype": self.dtype_policy}
         self.word_dropout = keras.layers.Dropout(word_dropout, **options)
         self.image_dropout = keras.layers.Dropout(image_dropout, **options)
-        self.condition_dropout = None
-        if condition_dropout or dropped_condition is not None:
-            self.condition_dropout = ConditionDropout(
-                condition_dropout,
-                dropped_condition or "zeros",
-                name="condition_dropout",
-                **options,
-            )
+        self.drop_conditions(condition_dropout)
 
     def encode_image(
         self, image: Any, mask: Any, training: bool = False
@@ -135,8 +125,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         self.embedding.build((None,))
         self.head.build((None, self.units))
         image_shape = tuple(entry(input_shape, "image", "B P D"))
-        if self.condition_dropout is not None:
-            self.condition_dropout.build(image_shape)
+        self.features = image_shape[-1]
         self.build_network(image_shape)
 
     def build_network(self, image_shape: tuple) -> None:
@@ -158,8 +147,7 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
     def begin(self, inputs: dict, training: bool = False) -> Any:
         """Reads images: the first state."""
         image, mask = self.prepare(image_features(inputs)), image_mask(inputs)
-        if self.condition_dropout is not None:
-            image = self.condition_dropout(image, training=training)
+        image = self.dropped(image, training)
         check_positions(image, mask)
         return self.encode_image(image, mask, training=training)
 
@@ -169,10 +157,11 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         Raises:
             ValueError: If the speaker was made without `condition_dropout`.
         """
-        check_guided(self.condition_dropout is not None)
+        self.check_guided()
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
         positions, mask = self.positions_read(state)
-        image = self.condition_dropout.dropped_rows(rows, positions)
+        shape = (rows, positions, self.features)
+        image = ops.zeros(shape, self.compute_dtype)
         return self.encode_image(image, mask, training=False)
 
     def positions_read(self, state: Any) -> tuple[Any, Any]:
@@ -192,14 +181,11 @@ class CaptionSpeaker(ImageNetwork, WordByWord):
         return self.word_dropout(embedded, training=training)
 
     def get_config(self):
-        dropped = self.condition_dropout
         return {
             **super().get_config(),
             "units": self.units,
             "word_dropout": self.word_dropout.rate,
             "image_dropout": self.image_dropout.rate,
-            "condition_dropout": getattr(dropped, "rate", 0.0),
-            "dropped_condition": getattr(dropped, "dropped", None),
             "embedding_activation": keras.activations.serialize(
                 self.embedding_activation
             ),

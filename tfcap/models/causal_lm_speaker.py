@@ -9,6 +9,7 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
+from tfcap._ops.arguments import config_of
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import batch_entry
 from tfcap._ops.sequences import check_shapes
@@ -526,23 +527,15 @@ class CausalLMSpeaker(keras.Model):
         return ops.reshape(scores, ops.shape(tokens))
 
     def get_config(self):
-        serialize = keras.saving.serialize_keras_object
-        causal_lm = serialize(self.causal_lm)
+        names = (
+            "causal_lm prompt prefix eos pad suppress image_key image_token "
+            "remat"
+        )
+        config = config_of(self, names)
         # Its own optimizer trains nothing here.
-        causal_lm.pop("compile_config", None)
-        return {
-            **super().get_config(),
-            "causal_lm": causal_lm,
-            "prompt": self.prompt,
-            "prefix": None if self.prefix is None else serialize(self.prefix),
-            "bos": self.bos if self.has_start else None,
-            "eos": self.eos,
-            "pad": self.pad,
-            "suppress": self.suppress,
-            "image_key": self.image_key,
-            "image_token": self.image_token,
-            "remat": self.remat,
-        }
+        config["causal_lm"].pop("compile_config", None)
+        bos = self.bos if self.has_start else None
+        return {**super().get_config(), **config, "bos": bos}
 
     @classmethod
     def from_config(cls, config):

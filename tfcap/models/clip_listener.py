@@ -9,6 +9,7 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
+from tfcap._ops.arguments import config_of
 from tfcap.layers import SoftEmbedding
 from tfcap.layers import embed_words
 from tfcap.layers._fast import ids_of_words
@@ -17,7 +18,7 @@ from tfcap.models.inputs import word_ids
 from tfcap.models.retrieval_listener import mean_unit_vectors
 from tfcap.models.retrieval_listener import unit_vectors
 from tfcap.text import as_vocabulary
-from tfcap.text.word_pieces import word_pieces
+from tfcap.text.tokenizers import word_pieces
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -268,10 +269,8 @@ class CLIPListener(keras.Model):
     def get_config(self):
         return {
             **super().get_config(),
-            "backbone": keras.saving.serialize_keras_object(self.backbone),
-            "image_key": self.image_key,
+            **config_of(self, "backbone image_key special"),
             "pieces": None if self.pieces is None else self.pieces.tolist(),
-            "special": self.special,
         }
 
     @classmethod

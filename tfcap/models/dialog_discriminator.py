@@ -12,6 +12,7 @@ from tfcap._ops import num_replicas
 from tfcap._ops import sequence_mask
 from tfcap._ops import sum_over_replicas
 from tfcap._ops import without_start
+from tfcap._ops.arguments import config_of
 from tfcap.layers import SoftEmbedding
 from tfcap.models.inputs import dialog_shapes
 from tfcap.models.inputs import encode_dialog
@@ -252,18 +253,11 @@ class DialogDiscriminator(keras.Model):
         )
 
     def get_config(self):
-        serialize = keras.saving.serialize_keras_object
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "encoder": serialize(self.encoder),
-            "answer_encoder": serialize(self.answer_encoder),
-            "embedding_units": self.embedding_units,
-            "norm_regularizer": serialize(self.norm_regularizer),
-            "embeddings_initializer": serialize(self.embeddings_initializer),
-            "bos": self.bos,
-            "eos": self.eos,
-        }
+        names = (
+            "vocabulary_size encoder answer_encoder embedding_units "
+            "norm_regularizer embeddings_initializer bos eos"
+        )
+        return {**super().get_config(), **config_of(self, names)}
 
     @classmethod
     def from_config(cls, config):

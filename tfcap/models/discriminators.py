@@ -8,6 +8,7 @@ from keras import ops
 from tfcap._ops import check_shape
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
+from tfcap._ops.arguments import config_of
 from tfcap.layers import SoftEmbedding
 from tfcap.layers.sequence_encoder import SequenceEncoder
 from tfcap.models.inputs import entry
@@ -206,12 +207,5 @@ class GrammarClassifier(keras.Model):
         return ops.squeeze(self.score(self.hidden(state)), axis=-1)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "units": self.units,
-            "embedding_units": self.embedding_units,
-            "bos": self.bos,
-            "eos": self.eos,
-            "pad": self.pad,
-        }
+        names = "vocabulary_size units embedding_units bos eos pad"
+        return {**super().get_config(), **config_of(self, names)}

@@ -6,6 +6,7 @@ from keras import ops
 from tfcap._ops import masked_mean
 from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import mean_of_positions
 from tfcap.models.inputs import image_features
 from tfcap.models.retrieval_listener import JointEncoder
@@ -155,8 +156,6 @@ class DualEncoder(JointEncoder):
     def get_config(self):
         return {
             **super().get_config(),
+            **config_of(self, "heads max_length block_dropout"),
             "layers": self.num_layers,
-            "heads": self.heads,
-            "max_length": self.max_length,
-            "block_dropout": self.block_dropout,
         }

@@ -5,7 +5,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops import SeedGenerator
 from tfcap._ops import check_shape
+from tfcap._ops.arguments import checked_rate
 from tfcap._ops.sequences import batch_entry
 
 #: Images that something outside of the network has prepared.
@@ -93,6 +95,77 @@ class ImageNetwork(keras.Model):
         if layer not in (None, OUTSIDE):
             layer = keras.saving.serialize_keras_object(layer)
         return {**super().get_config(), "image_preprocessing": layer}
+
+
+class GuidedNetwork(keras.Model):
+    """Base of speakers that may learn to speak of nothing in particular.
+
+    In a share of the rows, the condition of a caption is replaced by zeros, as
+    a whole: the speaker also learns `log p(w)` beside `log p(w | x)`, which
+    decoders with `guidance` read.
+
+    References:
+
+    - Ho and Salimans, Classifier-Free Diffusion Guidance, 2022
+    - Kornblith et al., Guiding Image Captioning Models Toward More Specific
+      Captions, ICCV 2023
+    """
+
+    def drop_conditions(self, rate: float) -> None:
+        """Sets the share of rows that are dropped in training."""
+        self.condition_dropout = checked_rate(rate, "condition_dropout")
+        # It has one if it may be guided, also when nothing is dropped any more.
+        self.seed_generator = SeedGenerator() if rate else None
+
+    def dropped(self, read: Any, training: bool) -> Any:
+        """Puts zeros in the place of all that is read, in a share of rows."""
+        leaves = keras.tree.flatten(read)
+        if not (training and self.condition_dropout and leaves):
+            return read
+        rows = (ops.shape(leaves[0])[0],)
+        drawn = keras.random.uniform(
+            rows, dtype="float32", seed=self.seed_generator
+        )
+        shown = drawn >= self.condition_dropout
+
+        def leaf(tensor):
+            there = ops.reshape(shown, (-1, *(1,) * (len(tensor.shape) - 1)))
+            return ops.where(there, tensor, ops.zeros_like(tensor))
+
+        return keras.tree.map_structure(leaf, read)
+
+    def check_guided(self) -> None:
+        """Refuses guidance of a speaker that always saw its inputs.
+
+        Raises:
+            ValueError: If it was made without `condition_dropout`.
+        """
+        if self.seed_generator is None:
+            raise ValueError(
+                "`condition_dropout` must be positive for guidance: this "
+                "speaker has never spoken without its inputs. Received: "
+                "condition_dropout=0.0. Train it with "
+                "`condition_dropout=0.1`, or decode with `guidance=1.0`."
+            )
+
+    def get_config(self):
+        config = {
+            **super().get_config(),
+            "condition_dropout": self.condition_dropout,
+        }
+        # No argument: only `from_config()` knows it, which a subclass may have
+        # of its own.
+        guided = self.seed_generator is not None and not self.condition_dropout
+        return {**config, "guided": True} if guided else config
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        guided = config.pop("guided", False)
+        speaker = super().from_config(config)
+        if guided and speaker.seed_generator is None:
+            speaker.seed_generator = SeedGenerator()
+        return speaker
 
 
 def with_parts(config: dict, *names: str) -> dict:
@@ -185,21 +258,6 @@ def check_positions(image: Any, mask: Any) -> None:
             "before the network looks. Received: image_mask.shape="
             f"{tuple(mask.shape)}. Average over the positions that there are, "
             "and pass these averages."
-        )
-
-
-def check_guided(guided: bool) -> None:
-    """Refuses guidance of a speaker that was made without condition dropout.
-
-    Raises:
-        ValueError: If it was.
-    """
-    if not guided:
-        raise ValueError(
-            "`condition_dropout` must be positive for guidance: this speaker "
-            "has never spoken without its inputs. Received: "
-            "condition_dropout=0.0. Train it with `condition_dropout=0.1`, or "
-            "decode with `guidance=1.0`."
         )
 
 

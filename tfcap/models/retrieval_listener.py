@@ -13,6 +13,7 @@ from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_seed
+from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import mask_for
 from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers import SoftEmbedding
@@ -160,21 +161,11 @@ class JointEncoder(ImageNetwork):
         return keras.random.dropout(tensor, rate, seed=self.seed_generator)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "units": self.units,
-            "embedding_units": self.embedding_units,
-            "image_dropout": self.image_dropout,
-            "word_dropout": self.word_dropout,
-            "embeddings_initializer": keras.initializers.serialize(
-                self.embeddings_initializer
-            ),
-            "bos": self.bos,
-            "eos": self.eos,
-            "pad": self.pad,
-            "seed": self.seed,
-        }
+        names = (
+            "vocabulary_size units embedding_units image_dropout "
+            "word_dropout embeddings_initializer bos eos pad seed"
+        )
+        return {**super().get_config(), **config_of(self, names)}
 
 
 def unit_vectors(vectors: Any, epsilon: float = 1e-7) -> Any:
@@ -419,11 +410,8 @@ class RetrievalListener(JointEncoder):
         return ops.where(ops.any(mask, axis=1), greatest, 0)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "pooling": self.pooling,
-            "bag_of_words": self.bag_of_words,
-        }
+        names = "pooling bag_of_words"
+        return {**super().get_config(), **config_of(self, names)}
 
 
 def _with_end(going, ended, pooling):

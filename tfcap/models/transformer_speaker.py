@@ -10,6 +10,7 @@ from tfcap._ops import masked_softmax
 from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_rate
+from tfcap._ops.arguments import config_of
 from tfcap.layers._fast import masked_word_scores
 from tfcap.models.caption_speaker import CaptionSpeaker
 
@@ -450,11 +451,6 @@ class TransformerSpeaker(CaptionSpeaker):
     def get_config(self):
         config = super().get_config()
         del config["embedding_units"]
-        return {
-            **config,
-            "layers": self.num_layers,
-            "heads": self.heads,
-            "hidden_units": self.hidden_units,
-            "max_length": self.max_length,
-            "block_dropout": self.block_dropout,
-        }
+        names = "heads hidden_units max_length block_dropout"
+        config |= config_of(self, names)
+        return {**config, "layers": self.num_layers}

@@ -13,6 +13,7 @@ from tfcap._ops import check_shape
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops.arguments import checked_integer
+from tfcap._ops.arguments import config_of
 from tfcap._ops.loops import each_word
 from tfcap._ops.private_names import layers_of
 from tfcap.layers import SoftEmbedding
@@ -100,12 +101,8 @@ class VocabularyHead(Stepwise, keras.layers.Layer):
         return (*input_shape[:-1], self.vocabulary_size)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "suppressed_ids": self.suppressed_ids,
-            "scale": self.scale,
-        }
+        names = "vocabulary_size suppressed_ids scale"
+        return {**super().get_config(), **config_of(self, names)}
 
 
 def never_said(ids: Iterable[int], eos: Any) -> tuple[int, ...]:
@@ -315,19 +312,12 @@ class WordByWord(keras.Model):
         return packed_scores(self, state, rows, mask, training)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "embedding_units": self.embedding_units,
-            "dropout": self.dropout.rate,
-            "embeddings_initializer": keras.initializers.serialize(
-                self.embeddings_initializer
-            ),
-            "logit_scale": self.logit_scale,
-            "bos": self.bos,
-            "eos": self.eos,
-            "pad": self.pad,
-        }
+        names = (
+            "vocabulary_size embedding_units embeddings_initializer "
+            "logit_scale bos eos pad"
+        )
+        config = {**super().get_config(), **config_of(self, names)}
+        return {**config, "dropout": self.dropout.rate}
 
 
 def word_rows(tokens: Any) -> Any:

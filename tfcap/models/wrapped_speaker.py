@@ -8,21 +8,20 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcap._ops import SeedGenerator
 from tfcap._ops import check_shape
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops import token_log_probs
 from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
-from tfcap._ops.arguments import checked_number
+from tfcap._ops.arguments import config_of
 from tfcap._ops.loops import each_word
 from tfcap._ops.private_names import layer_of_output
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import batch_entry
 from tfcap._ops.sequences import check_values
 from tfcap.models.adapters import uses_training
-from tfcap.models.inputs import check_guided
+from tfcap.models.inputs import GuidedNetwork
 from tfcap.models.inputs import with_parts
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import never_said
@@ -34,7 +33,7 @@ from tfcap.text import as_vocabulary
 ENCODED = "encoded"
 
 
-class WrappedSpeaker(keras.Model):
+class WrappedSpeaker(GuidedNetwork):
     """Base class of speakers of a model that somebody has.
 
     Args:
@@ -108,15 +107,7 @@ class WrappedSpeaker(keras.Model):
         self.has_start = has_start
         self.encoder = encoder
         self.encoder_inputs = encoder_inputs
-        #: Share of the rows that are dropped in training.
-        self.condition_dropout = checked_number(
-            condition_dropout,
-            "condition_dropout",
-            "in [0, 1)",
-            lambda rate: 0 <= rate < 1,
-        )
-        # It has one if it may be guided, also when nothing is dropped any more.
-        self.seed_generator = SeedGenerator() if condition_dropout else None
+        self.drop_conditions(condition_dropout)
 
     @property
     def begin_uses_training(self) -> bool:
@@ -151,30 +142,13 @@ class WrappedSpeaker(keras.Model):
 
         return keras.tree.map_structure(entry, keys)
 
-    def dropped(self, read: Any, training: bool) -> Any:
-        """Puts zeros in the place of all that is read, in a share of rows."""
-        leaves = keras.tree.flatten(read)
-        if not (training and self.condition_dropout and leaves):
-            return read
-        rows = (ops.shape(leaves[0])[0],)
-        drawn = keras.random.uniform(
-            rows, dtype="float32", seed=self.seed_generator
-        )
-        shown = drawn >= self.condition_dropout
-
-        def leaf(tensor):
-            there = ops.reshape(shown, (-1, *(1,) * (len(tensor.shape) - 1)))
-            return ops.where(there, tensor, ops.zeros_like(tensor))
-
-        return keras.tree.map_structure(leaf, read)
-
     def zeros_of(self, read: Any) -> Any:
         """Zeros in the place of all that is read, of `begin()`.
 
         Raises:
             ValueError: If the speaker was made without `condition_dropout`.
         """
-        check_guided(self.seed_generator is not None)
+        self.check_guided()
         return keras.tree.map_structure(ops.zeros_like, read)
 
     def as_logits(self, outputs: Any, axes: int) -> Any:
@@ -219,34 +193,21 @@ class WrappedSpeaker(keras.Model):
             )
 
     def get_config(self):
-        serialize = keras.saving.serialize_keras_object
-        # No argument: only `from_config()` knows it, which a subclass may have
-        # of its own.
-        guided = self.seed_generator is not None and not self.condition_dropout
+        names = (
+            "from_logits vocabulary_size pad bos eos has_start encoder "
+            "encoder_inputs"
+        )
         return {
             **super().get_config(),
-            self.model_argument: serialize(self.model),
-            "from_logits": self.from_logits,
-            "vocabulary_size": self.vocabulary_size,
-            "pad": self.pad,
-            "bos": self.bos,
-            "eos": self.eos,
+            **config_of(self, names),
+            self.model_argument: config_of(self, "model")["model"],
             "references": self.references_key,
-            "has_start": self.has_start,
-            "encoder": self.encoder and serialize(self.encoder),
-            "encoder_inputs": self.encoder_inputs,
-            "condition_dropout": self.condition_dropout,
-            **({"guided": True} if guided else {}),
         }
 
     @classmethod
     def from_config(cls, config):
-        config = with_parts(config, cls.model_argument, "encoder")
-        guided = config.pop("guided", False)
-        speaker = cls(**config)
-        if guided and speaker.seed_generator is None:
-            speaker.seed_generator = SeedGenerator()
-        return speaker
+        parts = with_parts(config, cls.model_argument, "encoder")
+        return super().from_config(parts)
 
 
 def called(network: Callable, arguments: list, training: bool) -> Any:
@@ -496,10 +457,8 @@ class TeacherForcedSpeaker(WrappedSpeaker):
     def get_config(self):
         return {
             **super().get_config(),
+            **config_of(self, "positional length shifts"),
             "inputs": self.keys,
-            "positional": self.positional,
-            "length": self.length,
-            "shifts": self.shifts,
         }
 
 

@@ -374,10 +374,6 @@ class Estimator(Objective):
             Means are logged in either case. Defaults to `"mean"`.
     """
 
-    #: True if all gradients pass through the log probabilities of words that
-    #: the episode is asked for, so that a batch may be divided.
-    scores_words = False
-
     def __init__(
         self,
         name: str,

@@ -162,8 +162,6 @@ class KLDivergence(Estimator):
     - Schulman, Approximating KL Divergence, 2020
     """
 
-    scores_words = True
-
     def __init__(
         self,
         reference: Any,

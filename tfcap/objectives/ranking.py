@@ -30,8 +30,6 @@ STRUCTURES = (
 class _Ranking(RewardEstimator):
     """An estimator that compares the samples of a row."""
 
-    scores_words = True
-
     def ranked(self, episode, by_length, reference=None):
         """Rewards and scores of samples, `(B, S)`, and which are present.
 

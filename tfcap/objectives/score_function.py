@@ -119,8 +119,6 @@ class ScoreFunction(RewardEstimator):
       R1-Zero-Like Training, 2025 (Dr. GRPO); Yu et al., DAPO, 2025
     """
 
-    scores_words = True
-
     def __init__(
         self,
         reward: Reward | Callable,

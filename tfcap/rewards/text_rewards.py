@@ -25,13 +25,13 @@ from tfcap.rewards.references import human_captions
 from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import WeightedSum
-from tfcap.text.rewards.score_texts import score_texts
+from tfcap.text.rewards.caption_reward import score_texts
 from tfcap.text.scores.java import check_spice
 from tfcap.text.scores.java import spice
 from tfcap.text.scores.meteor_resources import meteor_resources
-from tfcap.text.scores.mixtures import BCMR_BLEU_WEIGHTS
-from tfcap.text.scores.mixtures import BCMR_WEIGHTS
-from tfcap.text.scores.mixtures import SPIDER_WEIGHTS
+from tfcap.text.scores.scores import BCMR_BLEU_WEIGHTS
+from tfcap.text.scores.scores import BCMR_WEIGHTS
+from tfcap.text.scores.scores import SPIDER_WEIGHTS
 from tfcap.text.scores.spice_spacy import load_parser
 
 FORMS = (
@@ -66,7 +66,7 @@ class TextReward(Reward):
     `None` in the place of a score abstains from a caption, as to TRL: the
     reward is then minus infinity, which estimators leave out, see
     `tfcap.rewards.Reward`. In a sum, the other rewards count. A score that is
-    not finite is an error of the step, for `nonfinite` of the training model.
+    not finite ends the run.
 
     It is never called while it still runs, not even by two replicas. It may be
     `async`: it runs in an event loop of all rewards, and several in a sum wait

@@ -43,12 +43,6 @@ _PIECE = re.compile(
     "(?:^|(?<=\\s))##\\w+|\u2581\\w*|(?<=\\w)\u0120\\w*|\u0120\\w*\\s+\u0120"
     r"|@@(?=\s|$)|</w>|@-@"
 )
-_PRINTED = re.compile(
-    r"^\s*(?:[\w.]+\()*\[\s*(?:b?['\"].*|[\d\s,.\[\]-]+)\][^\[\]]*$"
-    r"|^\s*(?:[\w.]+\()?b(?:'.*'|\".*\")[^'\"]*$",
-    re.DOTALL,
-)
-_NUMBERS = re.compile(r"^\s*\d+(?:[\s,]+\d+)+\s*$")
 
 
 def _after_end(text):
@@ -78,37 +72,19 @@ _KINDS = [
         "have marks of pieces of words",
         "Join the pieces with `decode()` of the tokenizer.",
     ),
-    (
-        _PRINTED.findall,
-        "are printed lists, arrays or bytes",
-        "Write a caption as a text, its words joined by spaces.",
-    ),
-    (
-        _NUMBERS.findall,
-        "are numbers",
-        "If these are ids of words, write the words: `vocabulary.decode(ids)`.",
-    ),
 ]
-#: Share of captions that makes a first or last word a marker.
-_NEARLY_ALL = 0.95
 
 
-def caption_remarks(
-    captions: list[str], references: list, words: list, reference_words: list
-) -> tuple[str, ...]:
+def caption_remarks(captions: list[str], references: list) -> tuple[str, ...]:
     """Remarks on what decoding seems to have left in captions or references.
 
     Scores count it as words, as other programs do. Looked for are special
-    tokens by their usual names, words after an end token, marks of pieces of
-    words, printed lists, ids instead of words, and a word that begins or ends
-    nearly all results and is in no reference, or the other way round. A marker
-    of an unusual name that is in both is not seen.
+    tokens by their usual names, words after an end token, and marks of pieces
+    of words.
 
     Args:
         captions: List of M strings.
         references: List of M lists of strings.
-        words: List of M lists of strings, the words of the captions.
-        reference_words: List of M lists of lists of strings.
 
     Returns:
         Tuple of strings: what was seen, and what to do.
@@ -116,7 +92,7 @@ def caption_remarks(
     Example:
 
     >>> from tfcap.text.caption_remarks import caption_remarks
-    >>> print(*caption_remarks(["a <end>"], [["a"]], [["a"]], [[["a"]]]))
+    >>> print(*caption_remarks(["a <end>"], [["a"]]))
     1 of 1 results have markers (<end>). Markers count as words: decode without
     special ids, or cut captions at their end marker.
     """
@@ -135,24 +111,4 @@ def caption_remarks(
             things = Counter(itertools.chain.from_iterable(rows))
             shown = ", ".join(f"{x:.40}" for x, _ in things.most_common(4))
             remarks.append(f"{' and '.join(counts)} {what} ({shown}). {cure}")
-    if not remarks:
-        of_images = itertools.chain.from_iterable(reference_words)
-        remarks = _edges({"results": words, "references": list(of_images)})
     return tuple(remarks)
-
-
-def _edges(words):
-    """Remarks on what begins or ends one side and is not in the other."""
-    for name, other in ("results", "references"), ("references", "results"):
-        rows = [row for row in words[name] if row]
-        known = {*itertools.chain.from_iterable(words[other])}
-        for place, verb in (0, "begin"), (-1, "end"):
-            firsts = Counter(row[place] for row in rows).most_common(1)
-            for word, count in firsts:
-                if 3 <= count >= _NEARLY_ALL * len(rows) and word not in known:
-                    yield (
-                        f"{count:,} of {len(rows):,} {name} {verb} with "
-                        f"{word!r}, which is in none of the {other}. If it is "
-                        "a marker, it counts as a word: take it out of the "
-                        f"{name}."
-                    )

@@ -47,7 +47,7 @@ class CaptionReport:
 
     Attributes:
         scores: Dict of name (a key of `TITLES`) to `Scores`.
-        absent: Dict of name to the `MissingScore` that says why.
+        absent: Dict of name to the `MissingScoreError` that says why.
         images: Integer, number of captions that were scored.
         references: Integer, number of references they were scored against.
         wordless: Tuple of the indices of captions in which the tokenizer finds

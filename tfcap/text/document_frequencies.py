@@ -2,13 +2,19 @@
 
 import functools
 import hashlib
+import json
 import os
+import zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tfcap._io import load_arrays
 from tfcap._io import save_arrays
+from tfcap._io.cache import cache_folder
+from tfcap._io.cache import keep
+from tfcap.text.missing_score import find_file
+from tfcap.text.missing_score import find_package
 from tfcap.text.ngram_counting import as_documents
 from tfcap.text.ngram_counting import count_documents
 from tfcap.text.ngram_counting import words_of
@@ -21,6 +27,9 @@ from tfcap.text.vocabulary import Vocabulary
 _FORMAT = "tfcap-document-frequencies"
 _FIELDS = ("keys", "counts", "num_documents", "max_order", "count_eos")
 _ABOUT = ("fingerprint", "vocabulary_size", "eos")
+#: COCO's captions, as pycocoevalcap brings them.
+_MEMBER = "coco/annotations/captions_{}.json"
+_SPLITS = ("train2014", "val2014")
 
 
 class DocumentFrequencies:
@@ -110,7 +119,7 @@ class DocumentFrequencies:
                 "that are strings, without a vocabulary."
             )
         self.words = None
-        self.keys, self.counts = _sorted(keys, counts, num_documents)
+        self.keys, self.counts = _sorted(keys, counts)
         self.num_documents = int(num_documents)
         self.max_order = int(max_order)
         self.count_eos = bool(count_eos)
@@ -168,9 +177,7 @@ class DocumentFrequencies:
             lambda x: table._codes(x, vocabulary.unk),
         )
         kept = counts >= min_count
-        table.keys, table.counts = _sorted(
-            keys[kept], counts[kept], len(references)
-        )
+        table.keys, table.counts = _sorted(keys[kept], counts[kept])
         return table
 
     def pack(self, ids: NDArray, lengths: NDArray, max_order: int = 4):
@@ -324,42 +331,130 @@ def fingerprint(vocabulary):
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _sorted(keys, counts, num_documents):
+def _sorted(keys, counts):
     keys = np.asarray(keys, np.int64)
-    counts = np.asarray(counts, np.int64)
-    if keys.ndim != 1 or keys.shape != counts.shape:
-        raise ValueError(
-            "`keys` and `counts` must have one shape, (n,). Received: keys of "
-            f"shape {keys.shape}, counts of shape {counts.shape}."
-        )
-    if len(counts) and not 1 <= counts.min() <= counts.max() <= num_documents:
-        raise ValueError(
-            "`counts` must lie in 1..num_documents. Received: counts from "
-            f"{counts.min()} to {counts.max()} of {num_documents} documents. "
-            "Count a document once, however often it holds the n-gram."
-        )
     order = np.argsort(keys)
-    keys, counts = keys[order], counts[order].astype(np.int32)
-    if (keys[1:] == keys[:-1]).any():
-        raise ValueError(
-            "`keys` must be distinct. Received: "
-            f"{int((keys[1:] == keys[:-1]).sum())} repetitions."
-        )
-    return keys, counts
+    return keys[order], np.asarray(counts, np.int32)[order]
 
 
 def _read(path):
-    wrong = (
-        "`path` must name a table of document frequencies. Received: "
-        f"path={str(path)!r}, "
-    )
-    hint = " Write one with `DocumentFrequencies.save()`."
     try:
         fields = load_arrays(path, ("format", *_FIELDS, *_ABOUT))
+        if str(fields["format"]) != _FORMAT:
+            raise ValueError("it holds other arrays")
     except ValueError as error:
         raise ValueError(
-            f"{wrong}which is no such file ({error}).{hint}"
+            "`path` must name a table of document frequencies. Received: "
+            f"path={str(path)!r}, which is no such file ({error}). Write one "
+            "with `DocumentFrequencies.save()`."
         ) from error
-    if str(fields.get("format")) != _FORMAT:
-        raise ValueError(f"{wrong}which holds other arrays.{hint}")
     return {k: v if v.ndim else v.item() for k, v in fields.items()}
+
+
+def coco_document_frequencies(
+    split: str = "train2014", count_eos: bool = True
+) -> DocumentFrequencies:
+    """Document frequencies of the captions of COCO.
+
+    The captions are those that the package pycocoevalcap brings (82,783 images
+    of train2014, 40,504 of val2014, five captions each). They are counted as
+    words, split as an evaluation splits them, and kept in the cache folder
+    (`$TFCAP_CACHE`, else `~/.cache/tfcap`), which the first time takes ten
+    seconds.
+
+    Args:
+        split: String, `"train2014"` or `"val2014"`. Defaults to the former.
+        count_eos: Boolean, whether the end of a caption counts as a word.
+            Defaults to `True`, as a reward wants it.
+
+    Returns:
+        A `tfcap.text.DocumentFrequencies` of words.
+
+    Raises:
+        ValueError: If there is no such split.
+        tfcap.text.MissingScoreError: If pycocoevalcap is not installed.
+
+    Example:
+
+    >>> from tfcap.text.document_frequencies import coco_document_frequencies
+    >>> try:
+    ...     coco_document_frequencies("test2014")
+    ... except ValueError as error:
+    ...     print(error)
+    `split` must be one of ('train2014', 'val2014'). Received: 'test2014'.
+
+    Reference:
+
+    - Chen et al., Microsoft COCO Captions: Data Collection and Evaluation
+      Server, 2015; the annotations are licensed under CC BY 4.0
+    """
+    with _archive() as archive:
+        member = _member(archive, split)
+        end = "eos" if count_eos else "words"
+        path = cache_folder("coco") / f"{split}-{end}-{member.CRC:08x}.npz"
+        try:
+            return DocumentFrequencies.load(path)
+        except (OSError, ValueError):  # not there, closed, or damaged
+            captions = _captions_of(archive, member)
+    table = DocumentFrequencies.from_references(
+        [texts for texts, _ in captions.values()], count_eos=count_eos
+    )
+    keep("COCO's document frequencies", path, table.save)
+    return table
+
+
+def coco_captions(split: str = "train2014") -> dict[int, tuple[list, str]]:
+    """COCO's own captions, which the package pycocoevalcap brings.
+
+    Args:
+        split: String, `"train2014"` (82,783 images) or `"val2014"` (40,504).
+            Defaults to the former.
+
+    Returns:
+        Dict of image id to a pair: its captions, at least five strings, and
+        the name of its file.
+
+    Raises:
+        ValueError: If there is no such split.
+        tfcap.text.MissingScoreError: If pycocoevalcap is not installed.
+
+    Example:
+
+    >>> try:
+    ...     tfcap.text.coco_captions("test2014")
+    ... except ValueError as error:
+    ...     print(error)
+    `split` must be one of ('train2014', 'val2014'). Received: 'test2014'.
+
+    Reference:
+
+    - Chen et al., Microsoft COCO Captions: Data Collection and Evaluation
+      Server, 2015; the annotations are licensed under CC BY 4.0
+    """
+    with _archive() as archive:
+        return _captions_of(archive, _member(archive, split))
+
+
+def _archive():
+    name = "COCO's captions"
+    program = find_package(name) / "spice" / "spice-1.0.jar"
+    return zipfile.ZipFile(find_file(name, program))
+
+
+def _member(archive, split):
+    if split not in _SPLITS:
+        raise ValueError(
+            f"`split` must be one of {_SPLITS}. Received: {split!r}."
+        )
+    return archive.getinfo(_MEMBER.format(split))
+
+
+def _captions_of(archive, member):
+    content = json.loads(archive.read(member))
+    captions = {
+        image["id"]: ([], image.get("file_name", ""))
+        for image in content["images"]
+    }
+    for annotation in content["annotations"]:
+        captions[annotation["image_id"]][0].append(annotation["caption"])
+    return captions

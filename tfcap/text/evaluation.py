@@ -13,7 +13,6 @@ from tfcap.text.caption_remarks import caption_remarks
 from tfcap.text.caption_report import TITLES
 from tfcap.text.caption_report import CaptionReport
 from tfcap.text.caption_tokenization import caption_tokenize_batch
-from tfcap.text.missing_score import MissingScore
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import self_bleu
@@ -23,49 +22,29 @@ from tfcap.text.scores.caption_statistics import vocabulary_size
 from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import cider
 from tfcap.text.scores.cider import cider_d
-from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.cider import cider_r
 from tfcap.text.scores.java import meteor_java
 from tfcap.text.scores.java import spice
 from tfcap.text.scores.meteor import meteor
-from tfcap.text.scores.mixtures import bcmr
-from tfcap.text.scores.mixtures import spider
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.scores import bcmr
 from tfcap.text.scores.scores import check_lengths
+from tfcap.text.scores.scores import spider
 from tfcap.text.scores.spice_spacy import spice_spacy
 
-#: What a name computes first, in this order.
-_PARTS = {
-    "bleu": (),
-    "rouge_l": (),
-    "cider_d": (),
-    "cider": (),
-    "cider_r": (),
-    "meteor": (),
-    "meteor_java": (),
-    "spice": (),
-    "spice_spacy": (),
-    "spider": ("cider_d", "spice"),
-    "spider_spacy": ("cider_d", "spice_spacy"),
-    "bcmr": ("bleu", "cider_d", "meteor", "rouge_l"),
-    "chair": (),
-}
-_FUNCTIONS = {
-    "bleu": bleu,
-    "rouge_l": rouge_l,
-    "cider_d": cider_d,
-    "cider": cider,
-    "cider_r": cider_r,
-}
+#: Names that `evaluate_captions(metrics=)` takes, each after its parts.
+METRICS = (
+    *("bleu", "rouge_l", "cider_d", "cider", "cider_r", "meteor"),
+    *("meteor_java", "spice", "spice_spacy"),
+    *("spider", "spider_spacy", "bcmr", "chair"),
+)
+#: Weighted sums of scores, and of which.
 _MIXTURES = {
-    "spider": spider,
-    "spider_spacy": lambda cider_d, spice_spacy: spider(
-        cider_d, spice_spacy["all"]
-    ),
-    "bcmr": bcmr,
+    "spider": (spider, ("cider_d", "spice")),
+    "spider_spacy": (spider, ("cider_d", "spice_spacy")),
+    "bcmr": (bcmr, ("bleu", "cider_d", "meteor", "rouge_l")),
 }
-#: Names that `evaluate_captions(metrics=)` takes.
-METRICS = tuple(_PARTS)
 DEFAULT_METRICS = ("bleu", "rouge_l", "cider_d", "meteor", "spice")
 #: Captions that Self-BLEU is published of, the first of a split.
 SELF_BLEU_CAPTIONS = 1000
@@ -75,7 +54,6 @@ def evaluate_captions(
     captions: list[str],
     references: list,
     metrics: list = DEFAULT_METRICS,
-    tokenize: Callable | None = None,
     progress: Callable | None = None,
     objects: Any = None,
     annotated: Sequence[Iterable[str]] | None = None,
@@ -99,8 +77,6 @@ def evaluate_captions(
             What papers report as CIDEr is `"cider_d"`; `"cider"` is the plain
             one, which is higher. Defaults to the first three, METEOR and
             SPICE.
-        tokenize: Function from a list of strings to a list of lists of words,
-            optional. Defaults to `caption_tokenize_batch()`.
         progress: Function of the name of what is at work, the number of
             captions done and their number, optional.
         objects: For `"chair"`, optional: path of a file with a line for each
@@ -140,12 +116,14 @@ def evaluate_captions(
         )
     _check_texts(captions, references)
     progress = progress or (lambda name, done, total: None)
-    split = tokenize or caption_tokenize_batch
-    candidates, grouped = _split(captions, references, split, progress)
+    candidates, grouped = _split(captions, references, progress)
     check_lengths(candidates, grouped)
-    scores, absent = {}, {}
     functions = {
-        **_FUNCTIONS,
+        "bleu": bleu,
+        "rouge_l": rouge_l,
+        "cider_d": cider_d,
+        "cider": cider,
+        "cider_r": cider_r,
         "meteor": functools.partial(
             meteor,
             progress=functools.partial(progress, "meteor"),
@@ -153,32 +131,31 @@ def evaluate_captions(
         ),
         "meteor_java": meteor_java,
         "spice": spice,
-        "chair": functools.partial(
-            _chair, objects=objects, annotated=annotated
-        ),
         "spice_spacy": functools.partial(
             spice_spacy,
             categories=True,
             progress=functools.partial(progress, "spice_spacy"),
         ),
+        "chair": functools.partial(
+            _chair, objects=objects, annotated=annotated
+        ),
     }
+    scores, absent = {}, {}
     for name in names:
         progress(name, 0, len(captions))
-        missing_score = _hindrance(name, len(captions), absent)
-        if missing_score is not None:
-            absent[name] = missing_score
-        elif _PARTS[name]:
-            parts = {part: scores[part] for part in _PARTS[name]}
-            scores[name] = _MIXTURES[name](**parts)
-        else:
-            try:
+        try:
+            _check_images(name, len(captions))
+            if name in _MIXTURES:
+                scores[name] = _mixture(name, scores, absent)
+            else:
                 scores[name] = functions[name](candidates, grouped)
-            except MissingScoreError as error:
-                absent[name] = error.missing_score
+        except MissingScoreError as error:
+            # Without the traceback, which would hold all captions.
+            absent[name] = error.with_traceback(None)
         progress(name, len(captions), len(captions))
     count = sum(map(len, references))
     wordless = tuple(i for i, words in enumerate(candidates) if not words)
-    remarks = caption_remarks(captions, references, candidates, grouped)
+    remarks = caption_remarks(captions, references)
     return CaptionReport(
         _flat(scores), absent, len(captions), count, wordless, remarks
     )
@@ -216,11 +193,11 @@ def _check_texts(captions, references):
             )
 
 
-def _split(captions, references, split, progress):
+def _split(captions, references, progress):
     """All captions as words, in one call."""
     texts = [*captions, *itertools.chain.from_iterable(references)]
     progress("tokenizing", 0, len(texts))
-    rows = iter(split(texts))
+    rows = iter(caption_tokenize_batch(texts))
     progress("tokenizing", len(texts), len(texts))
     candidates = list(itertools.islice(rows, len(captions)))
     grouped = [list(itertools.islice(rows, len(row))) for row in references]
@@ -229,32 +206,36 @@ def _split(captions, references, split, progress):
 
 def _with_parts(metrics):
     """The names to compute, each after its parts."""
-    unknown = [name for name in metrics if name not in _PARTS]
-    if unknown or not metrics:
+    if not metrics or not {*metrics} <= {*METRICS}:
         raise ValueError(
             f"`metrics` must be names of {METRICS}. Received: "
             f"metrics={list(metrics)!r}."
         )
-    wanted = {*metrics}.union(*(_PARTS[name] for name in metrics))
-    return [name for name in _PARTS if name in wanted]
+    parts = (_MIXTURES[name][1] for name in metrics if name in _MIXTURES)
+    wanted = {*metrics}.union(*parts)
+    return [name for name in METRICS if name in wanted]
 
 
-def _hindrance(name, images, absent):
-    """The reason why a score cannot be computed, if known before; or None."""
-    for part in _PARTS[name]:
-        if part in absent:
-            return MissingScore(
-                TITLES[name],
-                f"{TITLES[part]}, a part of it, is absent",
-                "No other score takes its place.",
-            )
+def _check_images(name, images):
     if name.startswith("cider") and images < 2:
-        return MissingScore(
+        raise MissingScoreError(
             TITLES[name],
             "it counts the images that hold an n-gram, and here is one",
             "Score several images together.",
         )
-    return None
+
+
+def _mixture(name, scores, absent):
+    mix, parts = _MIXTURES[name]
+    for part in parts:
+        if part in absent:
+            raise MissingScoreError(
+                TITLES[name],
+                f"{TITLES[part]}, a part of it, is absent",
+                "No other score takes its place.",
+            )
+    found = [scores[part] for part in parts]
+    return mix(*(x["all"] if isinstance(x, dict) else x for x in found))
 
 
 def _flat(scores):

@@ -2,24 +2,10 @@
 
 import importlib.util
 import pathlib
-from typing import NamedTuple
-
-
-class MissingScore(NamedTuple):
-    """A score that could not be had, by name, and what to do about it."""
-
-    name: str  # as papers print it
-    reason: str  # a clause
-    hint: str  # a sentence
-
-    def __str__(self):
-        return f"{self.name} is absent: {self.reason}. {self.hint}"
 
 
 class MissingScoreError(RuntimeError):
-    """A score that could not be had.
-
-    A report keeps the parts, to name what is absent.
+    """A score that could not be had; a report keeps it, to name it.
 
     Args:
         name: String, what is absent, such as `"METEOR"`.
@@ -36,11 +22,10 @@ class MissingScoreError(RuntimeError):
 
     def __init__(self, name: str, reason: str, hint: str):
         super().__init__(name, reason, hint)
-        self.missing_score = MissingScore(name, reason, hint)
-        self.name, self.reason, self.hint = self.missing_score
+        self.name, self.reason, self.hint = name, reason, hint
 
     def __str__(self):
-        return str(self.missing_score)
+        return f"{self.name} is absent: {self.reason}. {self.hint}"
 
 
 def find_package(name: str) -> pathlib.Path:

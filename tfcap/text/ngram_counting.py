@@ -122,13 +122,12 @@ def _rows(documents, vocabulary, count_eos, start):
             )
     captions = list(itertools.chain.from_iterable(documents))
     owners = np.repeat(np.arange(len(documents)), list(map(len, documents)))
-    spelled = [isinstance(c[0], str) for c in captions if len(c)]
-    if all(spelled):
+    if all(isinstance(c[0], str) for c in captions if len(c)):
         ids, splits = vocabulary.encode_ragged(captions, eos=count_eos)
         lengths = np.diff(splits)
     else:
         captions = [_without_start(c, vocabulary) for c in captions]
-        ids, lengths = _cut(captions, vocabulary, any(spelled))
+        ids, lengths = _cut(captions, vocabulary)
         owners, lengths = owners[lengths >= 0], lengths[lengths >= 0]
         if count_eos:
             end = np.ravel(vocabulary.eos)[0]
@@ -155,15 +154,15 @@ def _without_start(caption, vocabulary):
     return caption[1:]
 
 
-def _cut(captions, vocabulary, mixed):
+def _cut(captions, vocabulary):
     """Ids up to the first end or padding, and lengths; -1 for padding only."""
     lengths = np.array(list(map(len, captions)), np.int64)
-    flat = np.array([] if mixed else list(itertools.chain(*captions)))
-    if mixed or flat.ndim != 1 or flat.dtype.kind not in "iu":
-        found = "both" if mixed else f"{flat.ndim} axes of {flat.dtype}"
+    flat = np.array(list(itertools.chain.from_iterable(captions)))
+    if flat.ndim != 1 or flat.dtype.kind not in "iu":
         raise TypeError(
             "`references` must hold captions of words or of integer ids. "
-            f"Received: {found}. Encode them all with the vocabulary."
+            f"Received: {flat.ndim} axes of {flat.dtype}. Encode them all with "
+            "the vocabulary."
         )
     if flat.min() < 0 or flat.max() >= vocabulary.size:
         raise ValueError(
@@ -218,16 +217,10 @@ def _holds_unknown(keys):
 
 def _merge(found):
     """Adds up the counts of all chunks."""
-    if not found:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if len(found) == 1:
-        return found[0]
     keys, counts = (np.concatenate(parts) for parts in zip(*found))
     order = np.argsort(keys)
     keys, counts = keys[order], counts[order]
     starts = _run_starts(keys)
-    if not len(starts):
-        return keys, counts
     return keys[starts], np.add.reduceat(counts, starts)
 
 

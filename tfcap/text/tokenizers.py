@@ -1,13 +1,144 @@
 """Tokenizers of other libraries as vocabularies."""
 
+import functools
+import itertools
 import operator
+from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tfcap.text.tokenizer_vocabulary import Tokenizer
-from tfcap.text.tokenizer_vocabulary import TokenizerVocabulary
+from tfcap.text.ngrams import flatten_rows
 from tfcap.text.vocabulary import Vocabulary
+
+
+class Tokenizer(NamedTuple):
+    """Vocabulary and functions read from a tokenizer.
+
+    Args:
+        size: Integer, number of ids.
+        pieces: Function without arguments that returns a list of strings,
+            that of id i at index i.
+        encode: Function from a list of strings to as many lists of ids,
+            without special tokens.
+        decode: Function from a list of ids to a string.
+        special: Dict from `"pad"`, `"bos"`, `"eos"` and `"unk"` to ids, where
+            the tokenizer tells.
+        is_words: Boolean, whether a piece is a word.
+    """
+
+    size: int
+    pieces: Callable
+    encode: Callable
+    decode: Callable
+    special: dict
+    is_words: bool = False
+
+
+class TokenizerVocabulary(Vocabulary):
+    """A tokenizer with the face of a `tfcap.text.Vocabulary`.
+
+    Made by `tfcap.text.as_vocabulary()`.
+
+    Args:
+        tokenizer: Object that was read.
+        read: `Tokenizer`, what was read of it.
+        size, pad, bos, eos, unk: As of `as_vocabulary()`, all known; `bos` and
+            `unk` may be `None`, where there is none.
+
+    Attributes:
+        tokenizer: The object that was given.
+        tokens: Tuple of the pieces: piece i has id i.
+        words: Tuple of the pieces that are not special.
+        is_words: Boolean, whether an id is a word.
+    """
+
+    def __init__(self, tokenizer, read, size, pad, bos, eos, unk):
+        self.tokenizer = tokenizer
+        self.is_words = read.is_words
+        self.pad, self.bos, self.eos, self.unk = pad, bos, eos, unk
+        self._read = read
+        self.size = size
+
+    @functools.cached_property
+    def tokens(self):
+        """Tuple of the pieces; of ids that the tokenizer lacks, empty ones."""
+        pieces = [str(x) for x in self._read.pieces()]
+        return tuple(pieces + [""] * (self.size - len(pieces)))
+
+    @functools.cached_property
+    def words(self):
+        """Tuple of the pieces that are not special."""
+        special = {self.pad, self.bos, self.unk, *np.ravel(self.eos).tolist()}
+        return tuple(x for i, x in enumerate(self.tokens) if i not in special)
+
+    def encode(
+        self,
+        tokens: str | Sequence[str],
+        max_length: int | None = None,
+        eos: bool = False,
+    ) -> list:
+        """Ids of a sentence.
+
+        Args:
+            tokens: String, or a sequence of words, which are joined by spaces.
+            max_length: Integer, optional. Pieces beyond it are cut off.
+            eos: Boolean, whether to append EOS (after the cut).
+
+        Returns:
+            List of integers.
+        """
+        return self._encoded([tokens], max_length, eos)[0]
+
+    def encode_ragged(self, sentences, max_length=None, eos=False):
+        """Ids of many sentences, see `encode()` and `Vocabulary`."""
+        rows = self._encoded(sentences, max_length, eos)
+        ids, lengths = flatten_rows(rows)
+        return ids, np.append(0, np.cumsum(lengths))
+
+    def _encoded(self, sentences, max_length, eos):
+        texts = [x if isinstance(x, str) else " ".join(x) for x in sentences]
+        rows = self._read.encode(texts) if texts else []
+        end = [int(np.ravel(self.eos)[0])] if eos else []
+        return [[int(i) for i in row[:max_length]] + end for row in rows]
+
+    def _joined(self, ids):
+        # A model may have more ids than its tokenizer, which mean nothing.
+        known = [i for i in ids if i < self._read.size]
+        return self._read.decode(known) if known else ""
+
+    def get_config(self):
+        """Raises: a tokenizer is saved by the library that it is from."""
+        raise TypeError(
+            "A vocabulary of `as_vocabulary()` must be saved by the library "
+            f"of its tokenizer. Received: {self!r}."
+        )
+
+    def __contains__(self, word):
+        return word in self.tokens
+
+    def __eq__(self, other):
+        if not isinstance(other, TokenizerVocabulary):
+            return NotImplemented
+        return self is other or (
+            self.special == other.special and self.tokens == other.tokens
+        )
+
+    @property
+    def special(self):
+        """Tuple of the size and the ids of pad, bos, eos and unk."""
+        return self.size, self.pad, self.bos, self.eos, self.unk
+
+    def __hash__(self):
+        return hash(self.special)
+
+    def __repr__(self):
+        name = type(self.tokenizer).__name__
+        return f"<Vocabulary of the {self.size} ids of a {name}>"
+
 
 #: Special tokens by the names that they commonly have, for tokenizers that do
 #: not tell; the first that is there counts.
@@ -95,16 +226,9 @@ def as_vocabulary(
             f"a {type(tokenizer).__name__} that tells of none. Pass its id, or "
             "the token as a string."
         )
-    first = known["eos"][0] if isinstance(known["eos"], tuple) else known["eos"]
-    return TokenizerVocabulary(
-        tokenizer,
-        read,
-        size,
-        known.get("pad", first),
-        known.get("bos"),
-        known["eos"],
-        known.get("unk"),
-    )
+    first = int(np.ravel(known["eos"])[0])
+    known = {"pad": first, "bos": None, "unk": None, **known}
+    return TokenizerVocabulary(tokenizer, read, size, **known)
 
 
 def _as_it_is(vocabulary, given, size):
@@ -142,14 +266,15 @@ def _id(read, name, value, size):
 
 def _named(read):
     """Special ids by the usual names."""
-    # From the last to the first, so that the first id of a piece remains.
+    # From the last to the first, so that the first one remains.
     pieces = list(read.pieces())
     ids = {pieces[i]: i for i in reversed(range(len(pieces)))}
-    known = {
-        kind: next((ids[x] for x in names if x in ids), None)
+    return {
+        kind: ids[name]
         for kind, names in NAMES.items()
+        for name in reversed(names)
+        if name in ids
     }
-    return {kind: i for kind, i in known.items() if i is not None}
 
 
 def _read(tokenizer):
@@ -274,14 +399,7 @@ def _keras(layer):
     unknown = ids.get(config.get("oov_token") or "[UNK]")
 
     def word_id(word):
-        found = ids.get(word, unknown)
-        if found is None:
-            raise ValueError(
-                "`tokens` must be words that the layer knows, which has no id "
-                f"for others. Received: {word!r}. Make the layer with "
-                "`num_oov_indices=1`."
-            )
-        return found
+        return ids[word] if unknown is None else ids.get(word, unknown)
 
     def encode(texts):
         if "split" not in config:
@@ -301,3 +419,57 @@ def _keras(layer):
         special,
         split != "character" and not config.get("ngrams"),
     )
+
+
+def word_pieces(
+    vocabulary: Any, tokenizer: Any, max_pieces: int | None = None
+) -> NDArray:
+    """Spells the words of a vocabulary in the pieces of another tokenizer.
+
+    By it a network that reads pieces reads the soft words of a speaker, see
+    `tfcap.models.CLIPListener`: a fixed, sparse matrix of words and pieces for
+    each place in a word.
+
+    Args:
+        vocabulary: Vocabulary or tokenizer of the speaker, size V. Each id is
+            read as a word of its own, also where it is a piece of a word.
+        tokenizer: Tokenizer of the network.
+        max_pieces: Integer, optional. Pieces of a word beyond it are cut off.
+
+    Returns:
+        Int32 array of shape `(V, K)`: the ids of the pieces of every word, -1
+        after its last. Special ids of the vocabulary have none.
+
+    Raises:
+        TypeError: If `tokenizer` is a `Vocabulary` of words.
+
+    Example:
+
+    >>> from tfcap.text.tokenizers import word_pieces
+    >>> from tfcap.text import Vocabulary
+    >>> letters = keras.layers.TextVectorization(
+    ...     standardize=None, split="character", vocabulary=[*"$abc"]
+    ... )
+    >>> tokenizer = tfcap.text.as_vocabulary(letters, eos="$")
+    >>> word_pieces(Vocabulary(["cab", "a"]), tokenizer)[4:]
+    array([[ 5,  3,  4],
+           [ 3, -1, -1]], dtype=int32)
+    """
+    vocabulary = as_vocabulary(vocabulary)
+    tokenizer = as_vocabulary(tokenizer)
+    if type(tokenizer) is Vocabulary:
+        raise TypeError(
+            "`tokenizer` must split strings into pieces. Received: "
+            f"{tokenizer!r}, which knows whole words alone. Pass the tokenizer "
+            "of the network."
+        )
+    special = {vocabulary.pad, vocabulary.bos, vocabulary.unk}
+    special |= {*np.ravel(vocabulary.eos).tolist()}
+    words = [
+        "" if i in special else vocabulary.decode([i]).strip()
+        for i in range(vocabulary.size)
+    ]
+    ids, splits = tokenizer.encode_ragged(words, max_pieces)
+    rows = [ids[a:b].tolist() for a, b in itertools.pairwise(splits)]
+    longest = max(map(len, rows))
+    return np.array([x + [-1] * (longest - len(x)) for x in rows], np.int32)

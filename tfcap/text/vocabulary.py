@@ -253,12 +253,14 @@ class Vocabulary:
             ValueError: If the file is something else, or damaged.
         """
         content = read_sealed(path, _WRITE)
-        known = isinstance(content, dict) and {*content} == {"format", "words"}
-        if not known or content["format"] != _FORMAT:
+        if (
+            not isinstance(content, dict)
+            or {*content} != {"format", "words"}
+            or content["format"] != _FORMAT
+            or not isinstance(content["words"], list)
+        ):
             problem = "there is other JSON than that of a vocabulary"
             raise malformed(path, "", problem, _WRITE)
-        if not isinstance(content["words"], list):
-            raise malformed(path, "", "`words` is no list", _WRITE)
         try:
             return cls(content["words"])
         except ValueError as error:

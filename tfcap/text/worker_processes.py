@@ -1,6 +1,5 @@
 """One function in several processes, for scores that take long."""
 
-import pickle
 import signal
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -24,24 +23,7 @@ def process_pool(function: Callable, number: int) -> ProcessPoolExecutor:
 
     Returns:
         `concurrent.futures.ProcessPoolExecutor`, for `pool.map(called, ...)`.
-
-    Raises:
-        ValueError: If `number` is less than 1.
-        TypeError: If the function cannot be sent.
     """
-    if number < 1:
-        # Who asks for none does without.
-        raise ValueError(
-            f"`num_workers` must be at least 0. Received: num_workers={number}."
-        )
-    try:
-        pickle.dumps(function)
-    except (AttributeError, TypeError, pickle.PicklingError) as error:
-        raise TypeError(
-            "`function` must be that of a module, or a partial of one, to "
-            f"be sent to other processes. Received: {function!r} "
-            f"({error}). Pass num_workers=0, or put it into a module."
-        ) from error
     # Not by fork(): the caller may hold threads, or a GPU.
     return ProcessPoolExecutor(
         number, get_context("spawn"), _begin, (function,)

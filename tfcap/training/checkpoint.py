@@ -12,6 +12,7 @@ from tfcap._io import load_arrays
 from tfcap._io import make_folder
 from tfcap._io import rename
 from tfcap._io import save_arrays
+from tfcap._ops.private_names import layers_of
 from tfcap.training.workers import from_all
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
@@ -19,6 +20,8 @@ from tfcap.training.workers import worker_index
 
 #: The counts that Keras puts behind the names of layers of one process.
 _COUNT = re.compile(r"_\d+(?=[_/]|$)")
+#: What tells a model's state from another's, where metrics go on, too.
+_KINDS = ("optimizers", "variables", "metrics", "replicas")
 
 
 class RunCheckpoint:
@@ -52,12 +55,6 @@ class RunCheckpoint:
         self._next = os.path.join(self.directory, "checkpoint.next.npz")
         self.about, self.arrays = {}, {}
         self._frozen, self._rates, self._damaged = {}, [], False
-
-    @property
-    def epoch(self):
-        """Number of epochs that are on disk, 0 where there is no file."""
-        self.load()
-        return self.about.get("epoch", 0)
 
     def load(self):
         """Reads the newest file that can be used.
@@ -100,13 +97,6 @@ class RunCheckpoint:
         self.about = from_chief(self.about, model)
         self._frozen = _frozen_digests(model)
         self._rates = _learning_rates(model)
-        before = self.about.get("rates", self._rates)
-        if before != self._rates and is_chief(model):
-            print(
-                f"{self.directory}: goes on with the learning rates "
-                f"{self._rates} of the program, which were {before}.",
-                flush=True,
-            )
 
     def save(self, model, epoch, step=0, arrays=None, **about):
         """Writes the state reached after `step` steps of an epoch.
@@ -131,40 +121,21 @@ class RunCheckpoint:
         if not is_chief(model):
             return
         variables, frozen = variables_of(model), {}
-        digests = _frozen_digests(model)
         for index, variable in enumerate(variables):
-            digest = digests.get(id(variable))
-            if digest and digest == self._frozen.get(id(variable), digest):
+            digest = self._frozen.get(id(variable))
+            if digest and digest == _digest(variable):
                 frozen[str(index)] = digest
             else:
                 arrays[f"variable{index:05d}"] = _finite_array(variable)
-        about |= {
-            "epoch": epoch,
-            "step": step,
-            "variables": _described(variables),
-            "optimizers": [type(o).__name__ for o in optimizers_of(model)],
-            "rates": self._rates or _learning_rates(model),
-            "frozen": frozen,
-        }
-        arrays["about"] = json.dumps(about)
+        about |= {"epoch": epoch, "step": step, "frozen": frozen}
+        about |= {**_described(model, variables), "rates": self._rates}
+        # Logs may be NumPy's numbers.
+        arrays["about"] = json.dumps(about, default=lambda value: value.item())
         save_arrays(self._next, arrays)
         if os.path.exists(self.path) and not self._damaged:
             os.replace(self.path, self.previous)
         rename(self._next, self.path)
         self._damaged = False
-
-    def restore(self, model):
-        """Sets a model to the state on disk, if there is any.
-
-        Returns:
-            Integer, number of epochs done.
-
-        Raises:
-            ValueError: If the state is of another model.
-        """
-        self.find(model)
-        self.set(model)
-        return self.about.get("epoch", 0)
 
     def set(self, model, with_metrics=False):
         """Sets a model to what `find()` found; all workers call it.
@@ -182,7 +153,7 @@ class RunCheckpoint:
         if not self.about:
             return
         variables = variables_of(model)
-        problem = _difference(model, variables, self.about, self._frozen)
+        problem = self._difference(model, variables, with_metrics)
         if problem := from_chief(problem, model):
             raise ValueError(
                 "`directory` must hold a checkpoint of this model. Received: "
@@ -197,8 +168,32 @@ class RunCheckpoint:
         for optimizer, before, now in rates:
             if now != before:
                 optimizer.learning_rate = now
-        if with_metrics:
-            _set_metric_arrays(model, self.arrays)
+        metrics = _metric_parts(model) if with_metrics else []
+        for index, parts in enumerate(metrics):
+            array = self.arrays.get(f"metric{index:05d}")
+            first = worker_index(model) * len(parts)
+            values = from_chief(array, model)[first:]
+            for part, value in zip(parts, values):
+                part.assign(value)
+
+    def _difference(self, model, variables, with_metrics):
+        """Reason why a model cannot take the state; empty if there is none."""
+        own = _described(model, variables)
+        for kind in _KINDS if with_metrics else _KINDS[:2]:
+            saved, here = self.about[kind], own[kind]
+            if len(saved) != len(here):
+                return f"there are {len(saved)} {kind}, and {len(here)} here"
+            for one, other in zip(saved, here):
+                if one != other:
+                    return f"its {kind} have {one}, and {other} here"
+        for index, digest in self.about["frozen"].items():
+            variable = variables[int(index)]
+            if self._frozen.get(id(variable)) != digest:
+                return (
+                    f"{variable.path} is frozen and had other values, which "
+                    "are not saved: load the weights that the run began with"
+                )
+        return ""
 
 
 def optimizers_of(model):
@@ -206,24 +201,19 @@ def optimizers_of(model):
     found = {}
 
     def add(value):
-        if isinstance(value, list | tuple | dict):
-            parts = value.values() if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, list | tuple):
+            for part in value:
+                add(part)
         elif isinstance(value, keras.optimizers.Optimizer):
-            found[id(value)] = value
-            parts = [getattr(value, "inner_optimizer", None)]
-        else:
-            return
-        for part in parts:
-            add(part)
+            # One of several stands for others, which are attributes, too.
+            if not isinstance(value, keras.optimizers.MultiOptimizer):
+                found[id(value)] = value
+            add(getattr(value, "inner_optimizer", None))
 
-    for value in vars(model).values():
-        add(value)
-    return [
-        optimizer
-        for optimizer in found.values()
-        # It stands for others, which are attributes, too.
-        if not isinstance(optimizer, keras.optimizers.MultiOptimizer)
-    ]
+    add(dict(vars(model)))
+    return list(found.values())
 
 
 def variables_of(model):
@@ -245,37 +235,21 @@ def variables_of(model):
     return list(unique.values())
 
 
-def _described(variables):
-    """Names, shapes and types that tell a model's variables from others'."""
-    return [
-        [
-            _COUNT.sub("", "/".join(v.path.split("/")[-2:])),
-            list(v.shape),
-            str(v.dtype),
-        ]
-        for v in variables
-    ]
+def _described(model, variables):
+    """Names, shapes and types that tell a model's state from another's."""
 
+    def name(variable):
+        return _COUNT.sub("", "/".join(variable.path.split("/")[-2:]))
 
-def _difference(model, variables, about, frozen):
-    """Reason why a model cannot take a state; empty if there is none."""
-    kinds = [type(optimizer).__name__ for optimizer in optimizers_of(model)]
-    if kinds != about["optimizers"]:
-        return f"optimizers are {about['optimizers']}, and {kinds} here"
-    saved, own = about["variables"], _described(variables)
-    if len(saved) != len(own):
-        return f"there are {len(saved)} variables, and {len(own)} here"
-    for one, other in zip(saved, own):
-        if one != other:
-            return f"a variable is {one}, and {other} here"
-    for index, digest in about["frozen"].items():
-        variable = variables[int(index)]
-        if frozen.get(id(variable)) != digest:
-            return (
-                f"{variable.path} is frozen and had other values, which are "
-                "not saved: load the weights that the run began with"
-            )
-    return ""
+    def each(variables):
+        return [[name(v), list(v.shape), str(v.dtype)] for v in variables]
+
+    return {
+        "optimizers": [type(o).__name__ for o in optimizers_of(model)],
+        "variables": each(variables),
+        "metrics": each(model.metrics_variables),
+        "replicas": [model.distribute_strategy.num_replicas_in_sync],
+    }
 
 
 def _finite_array(variable):
@@ -316,18 +290,11 @@ def _frozen_digests(model):
     trained = {id(variable) for variable in model.trainable_variables}
     return {
         id(weight): _digest(weight)
-        for network in _pretrained(model)
+        for network in layers_of(model)
+        if getattr(network, "pretrained", False)
         for weight in network.weights
         if id(weight) not in trained
     }
-
-
-def _pretrained(layer):
-    """Yields the networks that are pretrained, themselves or as parts."""
-    if getattr(layer, "pretrained", False):
-        yield layer
-    for part in getattr(layer, "layers", ()):
-        yield from _pretrained(part)
 
 
 def _digest(variable):
@@ -347,27 +314,6 @@ def _metric_arrays(model):
         own = np.stack([part.numpy() for part in parts])
         found[f"metric{index:05d}"] = from_all(own, model)
     return found
-
-
-def _set_metric_arrays(model, arrays):
-    """Sets the metrics to what `_metric_arrays()` gave."""
-    saved = [arrays[k] for k in sorted(arrays) if k.startswith("metric")]
-    parts = _metric_parts(model)
-    shapes = from_chief([list(array.shape) for array in saved], model)
-    replicas = model.distribute_strategy.num_replicas_in_sync
-    own = [[replicas, *values[0].shape] for values in parts]
-    if shapes != own:
-        raise ValueError(
-            "`model` must be compiled with the metrics of its checkpoint, "
-            "which is of the midst of an epoch. Received: metrics with "
-            f"variables of shapes {own}, by replica, and {shapes} in the "
-            "checkpoint. Compile it as it was."
-        )
-    for index, values in enumerate(parts):
-        array = from_chief(saved[index] if saved else None, model)
-        first = worker_index(model) * len(values)
-        for part, value in zip(values, array[first:]):
-            part.assign(value)
 
 
 def _metric_parts(model):

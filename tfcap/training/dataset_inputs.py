@@ -80,35 +80,27 @@ def _targets(tensor):
 
 def _batches(dataset):
     """Iterates over the batches of a data set that has such."""
-    kind = type(dataset).__name__
+    endless, kind = False, type(dataset).__name__
     if isinstance(dataset, keras.utils.PyDataset):
-        count = dataset.num_batches
-        _refuse_endless(count is None, kind, "Give it `num_batches`.")
-        return (dataset[i] for i in range(count))
-    if isinstance(dataset, tf.data.Dataset):
+        endless = dataset.num_batches is None
+    elif isinstance(dataset, tf.data.Dataset):
         endless = dataset.cardinality() == tf.data.INFINITE_CARDINALITY
-        _refuse_endless(endless, kind, "Leave out `repeat()`, or `take(n)`.")
-    if not isinstance(dataset, Iterable) or isinstance(dataset, str):
+    elif isinstance(dataset, Iterator) or not isinstance(dataset, Iterable):
         raise TypeError(
             "`dataset` must be a `tf.data.Dataset`, a `keras.utils.PyDataset`, "
-            "a list of batches, a dict of arrays or batches of `tfcap.data`. "
-            f"Received: dataset={dataset!r}."
+            "a list of batches, a dict of arrays or batches of `tfcap.data`, "
+            f"which can be read again. Received: dataset={dataset!r}. Put the "
+            "batches of an iterator in a list."
         )
-    if isinstance(dataset, Iterator):
-        raise TypeError(
-            "`dataset` must be one that can be read again. Received: "
-            f"dataset={dataset!r}. Put its batches in a list, or use "
-            "`tf.data.Dataset.from_generator()`."
-        )
-    return iter(dataset)
-
-
-def _refuse_endless(endless, kind, remedy):
     if endless:
         raise ValueError(
             f"`dataset` must come to an end. Received: an endless {kind}. "
-            f"{remedy}"
+            "Leave out `repeat()`, or `take(n)`; give a `PyDataset` its "
+            "`num_batches`."
         )
+    if isinstance(dataset, keras.utils.PyDataset):
+        return (dataset[i] for i in range(dataset.num_batches))
+    return iter(dataset)
 
 
 def _slices(arrays, batch_size):
@@ -124,17 +116,16 @@ def _slices(arrays, batch_size):
 def concatenated(parts: Sequence[np.ndarray], fill: float) -> np.ndarray:
     """Concatenates arrays, filled where they differ in other axes."""
     sizes = np.max([part.shape[1:] for part in parts], axis=0, initial=0)
-    filled = [
-        np.pad(
-            part,
-            [(0, 0), *((0, n) for n in sizes - part.shape[1:])],
-            constant_values=fill,
-        )
-        if part.shape[1:] != tuple(sizes)
-        else part
-        for part in parts
-    ]
-    return np.concatenate(filled)
+    return np.concatenate(
+        [
+            np.pad(
+                part,
+                [(0, 0), *((0, n) for n in sizes - part.shape[1:])],
+                constant_values=fill,
+            )
+            for part in parts
+        ]
+    )
 
 
 def generate(

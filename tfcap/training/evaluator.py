@@ -1,6 +1,7 @@
 """Naturalness and informativeness of a speaker's captions of a split."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -8,8 +9,13 @@ from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tfcap._ops import reference_mask
+from tfcap._ops import without_start
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.sequences import batch_entry
+from tfcap._ops.sequences import mask_for
 from tfcap.decoding import Greedy
 from tfcap.decoding.speaker import check_speaker
 from tfcap.metrics import evaluate_retrieval
@@ -17,19 +23,20 @@ from tfcap.rewards.retrieval import check_embedder
 from tfcap.rewards.reward import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
+from tfcap.training.dataset_inputs import concatenated
 from tfcap.training.dataset_inputs import dataset_inputs
-from tfcap.training.speak_and_listen import SpeakAndListen
-from tfcap.training.speak_and_listen import find_references
-from tfcap.training.speak_and_listen import joined
 from tfcap.training.speaker_report import RETRIEVAL
 from tfcap.training.speaker_report import DiversityReport
 from tfcap.training.speaker_report import SpeakerReport
 from tfcap.training.workers import is_chief
 
+_REMEDY = (
+    "Name their key in `references`, or pass a function of the inputs; or "
+    "pass `texts` and `decoder`, with `human_captions=0` if there is a "
+    "listener."
+)
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
-#: How names of scores begin that are not another listener's.
-_TAKEN = ("human", "image_to_text")
 
 
 class EvaluationCallback(keras.callbacks.Callback):
@@ -77,12 +84,8 @@ class EvaluationCallback(keras.callbacks.Callback):
         images: Callable[[int], Any] | None = None,
     ):
         super().__init__()
-        if every < 1:
-            raise ValueError(
-                f"`every` must be at least 1. Received: every={every}."
-            )
         self.evaluate = evaluate
-        self.every = every
+        self.every = checked_integer(every, "every")
         self.prefix = prefix
         self.writer = writer
         self.images = images
@@ -151,8 +154,8 @@ class Evaluator(EvaluationCallback):
             is the unknown word.
         vocabulary: `tfcap.text.Vocabulary` or tokenizer. Defaults to that of
             `dataset.captions`, or of the speaker.
-        image_ids: List of M integers or strings; or their key in a batch.
-            Defaults to those of `dataset.captions`, else to row numbers.
+        image_ids: List of M integers or strings. Defaults to those of
+            `dataset.captions`, else to row numbers.
         samples: Dict of name to decoders of several sequences an image, whose
             `diversity()` is in the report after their names.
         training_captions: Iterable of captions, strings or lists of words,
@@ -169,9 +172,6 @@ class Evaluator(EvaluationCallback):
         verbose: 1 for a progress bar, 0 for silence.
         **callback: `every`, `prefix`, `writer` and `images` of
             `EvaluationCallback`.
-
-    Call arguments:
-        decoder: `tfcap.decoding.Decoder` in the place of the evaluator's.
 
     Returns:
         Called, a `SpeakerReport`.
@@ -219,7 +219,7 @@ class Evaluator(EvaluationCallback):
         image: str | Callable = "image",
         texts: Sequence[Sequence[str]] | None = None,
         vocabulary: Any = None,
-        image_ids: Sequence | str | None = None,
+        image_ids: Sequence | None = None,
         samples: dict[str, Any] | None = None,
         training_captions: TrainingCaptions | Iterable | None = None,
         human_captions: int | None = None,
@@ -251,20 +251,52 @@ class Evaluator(EvaluationCallback):
         self.human_captions = human_captions
         self.batch_size = batch_size
         self.verbose = verbose
-        self._passes = {}
-        _check_listeners(self.listeners, self)
+        self._graphs = {}
+        for name, other in self.listeners.items():
+            argument = f"other_listeners[{name!r}]" if name else "listener"
+            check_embedder(other, argument)
+            check_vocabulary(other, self, argument)
         _check_words(self.vocabulary, self.speaker, self.pad)
         self._inputs()  # Raises as a call would.
 
-    def __call__(self, decoder: Any = None) -> SpeakerReport:
-        report = self._report(decoder)
-        scores = {
-            f"{name}_{key}": value
-            for name, other in self.samples.items()
-            if decoder is None
-            for key, value in self.diversity(other).scores.items()
+    def __call__(self) -> SpeakerReport:
+        self.decoder = self.decoder or self._greedy()
+        outputs = self._read(self.decoder, self.listeners)
+        tokens = outputs["tokens"][:, 0]
+        by_name = {
+            name: evaluate_retrieval(*pair)
+            for name, pair in outputs["pairs"].items()
         }
-        return dataclasses.replace(report, scores={**report.scores, **scores})
+        scores, ranks = {}, np.full(len(tokens), np.nan)
+        if "" in by_name:
+            scores, ranks = _named("", by_name[""]), by_name[""].text_ranks
+        human_ranks = np.full(len(tokens), np.nan)
+        if "human" in outputs:
+            human_ranks, human_scores = _human(outputs)
+            scores |= human_scores
+        for name in filter(None, self.listeners):
+            scores |= _named(f"{name}_", by_name[name])
+        ended = np.isin(tokens, self.speaker.eos).any(axis=-1)
+        scores["unfinished_rate"] = float(1 - ended.mean())
+        report = SpeakerReport(
+            scores=scores,
+            image_ids=outputs["image_ids"],
+            captions=self._strings(tokens),
+            references=outputs["texts"],
+            ranks=ranks,
+            human_ranks=human_ranks,
+            each={},
+            absent={},
+        )
+        report = report.with_language(self.training_captions)
+        report = report.rescored(self.metrics)
+        for name, other in self.samples.items():
+            scores = self.diversity(other).scores
+            scores = {f"{name}_{key}": value for key, value in scores.items()}
+            report = dataclasses.replace(
+                report, scores={**report.scores, **scores}
+            )
+        return report
 
     def diversity(self, decoder: Any) -> DiversityReport:
         """Scores several captions of every image, and how they differ.
@@ -298,60 +330,30 @@ class Evaluator(EvaluationCallback):
     def _inputs(self):
         return dataset_inputs(self.dataset, self.batch_size, self.pad)
 
-    def _report(self, decoder):
-        outputs = self._read(decoder, self.listeners)
-        tokens = outputs["tokens"][:, 0]
-        by_name = {
-            name: evaluate_retrieval(*pair)
-            for name, pair in outputs["pairs"].items()
-        }
-        scores, ranks = {}, np.full(len(tokens), np.nan)
-        if "" in by_name:
-            scores, ranks = _named("", by_name[""]), by_name[""].text_ranks
-        human_ranks = np.full(len(tokens), np.nan)
-        if "human" in outputs:
-            human_ranks, human_scores = _human(outputs)
-            scores |= human_scores
-        for name in filter(None, self.listeners):
-            scores |= _named(f"{name}_", by_name[name])
-        ended = np.isin(tokens, self.speaker.eos).any(axis=-1)
-        scores["unfinished_rate"] = float(1 - ended.mean())
-        report = SpeakerReport(
-            scores=scores,
-            image_ids=outputs["image_ids"],
-            captions=self._strings(tokens),
-            references=outputs["texts"],
-            ranks=ranks,
-            human_ranks=human_ranks,
-            each={},
-            absent={},
-        )
-        report = report.with_language(self.training_captions)
-        return report.rescored(self.metrics)
-
     def _read(self, decoder, listeners):
         """Arrays of the whole split, its texts and the images' ids."""
-        run = self._pass(decoder, listeners)
+        graph = self._graph(decoder, listeners)
         total = None if self.texts is None else len(self.texts)
         progress = keras.utils.Progbar(
             total, verbose=self.verbose, unit_name="image"
         )
-        parts, ids = [], []
+        parts = []
         for inputs in self._inputs():
-            parts.append(run(inputs))
-            if isinstance(self.image_ids, str):
-                ids += np.asarray(inputs[self.image_ids]).tolist()
+            inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
+            if not parts:
+                # Of any number of rows: the last batch may be smaller.
+                spec = keras.tree.map_structure(_any_rows, inputs)
+                graph.get_concrete_function(spec)
+            parts.append(keras.tree.map_structure(np.asarray, graph(inputs)))
             progress.add(len(parts[-1]["tokens"]))
         if not parts:
             raise ValueError(
                 "`dataset` must hold at least one image. Received: none."
             )
-        outputs = joined(parts, self.pad)
+        outputs = _joined(parts, self.pad)
         images = len(outputs["tokens"])
-        if not isinstance(self.image_ids, str):
-            ids = range(images) if self.image_ids is None else self.image_ids
-        ids = [x.decode() if isinstance(x, bytes) else x for x in ids]
-        more = {"texts": self._texts(outputs), "image_ids": ids}
+        ids = range(images) if self.image_ids is None else self.image_ids
+        more = {"texts": self._texts(outputs), "image_ids": list(ids)}
         for name, rows in more.items():
             if len(rows) != images:
                 raise ValueError(
@@ -361,27 +363,91 @@ class Evaluator(EvaluationCallback):
                 )
         return outputs | more
 
-    def _pass(self, decoder, listeners):
-        """The graph of a decoder; of others, that of the last is kept."""
-        if decoder is None:
-            decoder = self.decoder = self.decoder or self._greedy()
+    def _graph(self, decoder, listeners):
+        """Graph of a decoder and of what listeners make of its words."""
         key = id(decoder), bool(listeners)
-        if key not in self._passes:
-            own = decoder, self.decoder, *self.samples.values()
-            kept = {id(d) for d in own}
-            passes = self._passes.items()
-            self._passes = {k: one for k, one in passes if k[0] in kept}
-            unread = self.human_captions == 0 or "" not in listeners
-            needed = self.texts is None or not unread
-            self._passes[key] = SpeakAndListen(
-                *(self.speaker, decoder, listeners, self.image),
-                self._references if needed else None,
-                self.human_captions,
+        if key not in self._graphs:
+            self._graphs[key] = tf.function(
+                functools.partial(self._run, decoder, listeners),
+                reduce_retracing=True,
+                autograph=False,
             )
-        return self._passes[key]
+        return self._graphs[key]
+
+    def _run(self, decoder, listeners, inputs):
+        """Captions a batch, and embeds its images and captions.
+
+        Returns:
+            Dict: `tokens` `(B, S, T)`; `pairs`, by listener `(B, D)` of images
+            and `(B, D)` of each image's first caption; where they are needed,
+            `references` `(B, N, T)`, and of the listener named `""` `human`
+            `(B, N, D)` and `present` `(B, N)`, which of them are there.
+        """
+        state = self.speaker.begin(inputs, training=False)
+        rollout = decoder.decode(self.speaker, state, training=False)
+        # Searches put the best first.
+        tokens, mask = rollout.tokens[:, :1], rollout.mask[:, :1]
+        pairs = {
+            name: (
+                self._images(listener, inputs),
+                _embedded(listener, tokens, mask)[:, 0],
+            )
+            for name, listener in listeners.items()
+        }
+        outputs = {"tokens": rollout.tokens, "pairs": pairs}
+        heard = "" in listeners and self.human_captions != 0
+        if heard or self.texts is None:
+            outputs["references"] = references = self._references(inputs)
+        if heard:
+            human = references[:, : self.human_captions]
+            mask = reference_mask(human, self.speaker.eos, self.pad)
+            outputs["human"] = _embedded(listeners[""], human, mask)
+            outputs["present"] = tf.reduce_any(mask > 0, axis=-1)
+        return outputs
+
+    def _images(self, listener, inputs):
+        key, mask = getattr(listener, "image_key", self.image), None
+        if callable(key):
+            image = key(inputs)
+        else:
+            image = batch_entry(
+                inputs,
+                key,
+                f"the images that {type(listener).__name__} embeds",
+                "Name their key in `image`, or pass a function of the inputs.",
+            )
+            mask = inputs.get(f"{key}_mask")
+        masked = mask_for(listener.embed_images, mask)
+        embeddings = listener.embed_images(image, training=False, **masked)
+        return tf.cast(embeddings, "float32")
 
     def _references(self, inputs):
-        return find_references(inputs, self.references, self.speaker)
+        """The human captions of a batch, `(B, N, T)`, padded."""
+        references, speaker = self.references, self.speaker
+        what = "the human captions of every image, integers of shape (B, N, T)"
+        named = isinstance(inputs, dict) and "references" in inputs
+        if callable(references):
+            human = references(inputs)
+        elif references or named or not hasattr(speaker, "references"):
+            key = references or "references"
+            human = batch_entry(inputs, key, what, _REMEDY, self.pad)
+        else:
+            try:
+                human = speaker.references(inputs)
+            except (KeyError, ValueError) as error:
+                raise ValueError(
+                    f"`dataset` must hold {what}. Received: batches in which "
+                    f"the speaker finds none ({error}). {_REMEDY}"
+                ) from error
+        human = keras.ops.convert_to_tensor(human)
+        if "int" not in str(human.dtype) or len(human.shape) not in (2, 3):
+            raise TypeError(
+                f"`references` must be {what}. Received: shape "
+                f"{tuple(human.shape)} and type {human.dtype}. Pass strings in "
+                "`texts`."
+            )
+        human = without_start(human, speaker)
+        return human[:, None] if len(human.shape) == 2 else human
 
     def _greedy(self):
         """Greedy decoding of the length of the longest reference."""
@@ -417,28 +483,6 @@ class Evaluator(EvaluationCallback):
         return [decode(row[own].tolist()) for row, own in zip(tokens, words)]
 
 
-def _check_listeners(listeners: dict[str, Any], evaluator: Any):
-    """Refuses what embeds nothing, or the words of another vocabulary.
-
-    Args:
-        listeners: Dict of name to listener, `""` for the `listener`.
-        evaluator: Object with a `speaker`.
-
-    Raises:
-        TypeError: If one embeds nothing.
-        ValueError: If vocabularies differ in size, or a name is taken.
-    """
-    for name, listener in listeners.items():
-        argument = f"other_listeners[{name!r}]" if name else "listener"
-        check_embedder(listener, argument)
-        check_vocabulary(listener, evaluator, argument)
-        if name.startswith(_TAKEN):
-            raise ValueError(
-                "`other_listeners` must have names that are no other "
-                f"scores'. Received: {name!r}. Call it fixed_{name}."
-            )
-
-
 def _check_words(vocabulary: Any, speaker: Any, pad: int):
     """Refuses a vocabulary that is not the speaker's.
 
@@ -456,22 +500,15 @@ def _check_words(vocabulary: Any, speaker: Any, pad: int):
             "speaker has one. Received: vocabulary=None. Pass the "
             "`tfcap.text.Vocabulary` or the tokenizer of the captions."
         )
-    size = getattr(vocabulary, "size", None)
-    wanted = speaker.vocabulary_size
-    if size not in (None, wanted):
-        raise ValueError(
-            "`vocabulary` must be the speaker's. Received: a vocabulary "
-            f"of {size} ids for a speaker of {wanted}. Load the one that "
-            "was saved with the speaker."
-        )
-    known = getattr(vocabulary, "pad", None)
-    if known not in (None, pad):
-        raise ValueError(
-            "`vocabulary` must pad as the speaker does, or captions end where "
-            f"they do not. Received: vocabulary.pad={known} for a speaker of "
-            f"{pad}, 0 where it has no `pad`. Make the speaker with "
-            f"`pad={known}`."
-        )
+    for name, own in (("size", speaker.vocabulary_size), ("pad", pad)):
+        known = getattr(vocabulary, name, None)
+        if known not in (None, own):
+            raise ValueError(
+                f"`vocabulary` must have the speaker's {name}. Received: "
+                f"vocabulary.{name}={known} for a speaker of {own}. Load the "
+                "one that was saved with the speaker, or make the speaker "
+                "with it."
+            )
 
 
 def _either(value, holder, name):
@@ -500,3 +537,26 @@ def _named(prefix, report, both=True):
         other = rows["image_to_text"]
         named |= {f"{prefix}image_to_text_{k}": other[k] for k in RETRIEVAL}
     return {name: float(value) for name, value in named.items()}
+
+
+def _any_rows(tensor):
+    """Signature of a tensor whose rows may be of any number."""
+    shape = [None, *tensor.shape[1:]] if tensor.shape.rank else []
+    return tf.TensorSpec(shape, tensor.dtype)
+
+
+def _embedded(listener, tokens, mask):
+    embeddings = listener.embed_texts(tokens, mask, training=False)
+    return tf.cast(embeddings, "float32")
+
+
+def _joined(parts, pad):
+    """Concatenates outputs of batches, padded where they differ in shape."""
+    outputs = {}
+    for name in parts[0]:
+        fill = pad if name in ("tokens", "references") else 0
+        outputs[name] = keras.tree.map_structure(
+            lambda *arrays, fill=fill: concatenated(arrays, fill),
+            *(part[name] for part in parts),
+        )
+    return outputs

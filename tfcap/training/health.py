@@ -4,6 +4,8 @@ import warnings
 
 import keras
 
+from tfcap._ops.arguments import checked_integer
+
 
 class CollapseWarning(keras.callbacks.Callback):
     """Warns when a collapse ratio stays at 1.
@@ -24,7 +26,7 @@ class CollapseWarning(keras.callbacks.Callback):
 
     def __init__(self, patience: int = 3):
         super().__init__()
-        self.patience = _patience(patience)
+        self.patience = checked_integer(patience, "patience")
         self._epochs = {}
 
     def on_train_begin(self, logs=None):
@@ -81,7 +83,7 @@ class FallingScoreWarning(keras.callbacks.Callback):
     ):
         super().__init__()
         self.monitor = monitor
-        self.patience = _patience(patience)
+        self.patience = checked_integer(patience, "patience")
         self.start = start
         self._scores, self._worse, self._names = [], 0, ()
 
@@ -113,25 +115,16 @@ class FallingScoreWarning(keras.callbacks.Callback):
 
     def _warn(self, scores):
         last = scores[-self.patience - 1 :]
-        fell = all(after < before for before, after in zip(last, last[1:]))
-        what = "falling" if fell else "falling, or below what it began with,"
         values = ", ".join(f"{score:.4g}" for score in last)
         if self.start is not None:
             values += f"; {self.start:.4g} before training"
         warnings.warn(
-            f"`{self.monitor}` has been {what} for {self.patience} "
-            f"evaluations ({values}): the speaker seems to lose what it had "
-            "learned. Train it longer by maximum likelihood first, lower the "
-            "learning rate, enlarge the batch or draw more samples, or hold it "
-            "with a term of TeacherForcing or a reward of KLPenalty.",
+            f"`{self.monitor}` has been falling, or below what it began with, "
+            f"for {self.patience} evaluations ({values}): the speaker seems to "
+            "lose what it had learned. Train it longer by maximum likelihood "
+            "first, lower the learning rate, enlarge the batch or draw more "
+            "samples, or hold it with a term of TeacherForcing or a reward of "
+            "KLPenalty.",
             RuntimeWarning,
             stacklevel=3,
         )
-
-
-def _patience(patience):
-    if not isinstance(patience, int) or patience < 1:
-        raise ValueError(
-            f"`patience` must be a positive integer. Received: {patience}."
-        )
-    return patience

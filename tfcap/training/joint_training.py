@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import inspect
 import math
 from collections import UserList
 from collections.abc import Callable
@@ -22,12 +21,11 @@ from tfcap.layers import WordChannel
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives import Objective
-from tfcap.training import minibatches
+from tfcap.training import rollout_updates
 from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers
 from tfcap.training.refusals import refusal_to_save
-from tfcap.training.resume import Resume
 from tfcap.training.resume import run_fit
 
 _FOUND = "tfcap: not finite: "
@@ -116,6 +114,13 @@ class JointTraining(keras.Model):
     Callbacks find one `optimizer`; of several learners it is a
     `keras.optimizers.MultiOptimizer`, whose `optimizers` have the rates.
 
+    A step in which a loss, a reward or a gradient is NaN or infinite is a
+    `FloatingPointError` that names the term or the network, and no weight
+    moves in it. What layers keep of the batches they see, such as means of a
+    batch normalization, is no weight, and is not held back. A gradient that
+    overflows is the affair of a `keras.optimizers.LossScaleOptimizer`, where
+    there is one.
+
     A network with `trainable = False` is used and left as it is. Penalties
     that layers put on their weights are part of the loss; what a layer adds
     to the loss in its call is not, since an objective calls networks by their
@@ -128,35 +133,13 @@ class JointTraining(keras.Model):
             built.
         learners: Dict of `Learner` by name; or an objective, which the
             speaker alone learns.
-        nonfinite: What becomes of a step in which a loss, a reward or a
-            gradient is NaN or infinite. No weight moves in it, but with
-            `"ignore"`, which does not look. Defaults to `"raise"`, a
-            `FloatingPointError` that names the term or the network; `"skip"`
-            goes on with the next batch, leaves the step out of what is logged
-            and counts it in `skipped_updates`, of the epoch. What layers keep
-            of the batches they see, such as means of a batch normalization, is
-            no weight, and is not held back. A gradient that overflows is the
-            affair of a `keras.optimizers.LossScaleOptimizer`, where there is
-            one.
-        minibatch_size: Integer or `None`, rows of the global batch of which a
-            step is taken. Words are drawn, rewarded and compared for the whole
-            batch, and nothing of that is kept for a gradient; then the speaker
-            scores them again, part by part, once each, with dropout of its
-            own. A part's gradient is its share in that of the whole batch,
-            times the number of parts. With an optimizer whose
-            `gradient_accumulation_steps` is that number, a batch is one step,
-            equal to that of all rows at once, whatever its losses are means
-            over; leave a smaller last batch out. Otherwise each part is a
-            step, and words of later parts were drawn a few steps ago, which no
-            importance weight corrects but `clipped_ratio`. For a speaker that
-            learns alone, by terms that score words: `ScoreFunction`,
-            `TeacherForcing`, `KLDivergence` and the losses of samples.
-            Defaults to `None`, no parts.
         updates_per_rollout: Integer, how often a step is taken on the words
-            of a batch, and so on each of its parts. Words are drawn, rewarded
-            and compared once; from 2 on, a `clipped_ratio` corrects that the
-            speaker has moved since. A speaker with dropout draws other masks
-            in an update: its ratios are not 1 even at first. Defaults to `1`.
+            of a batch, which are drawn, rewarded and compared once; from 2 on,
+            a `clipped_ratio` corrects that the speaker has moved since. A
+            speaker with dropout draws other masks in an update: its ratios are
+            not 1 even at first. For a speaker that learns alone, by
+            `ScoreFunction`, `TeacherForcing` and `KLDivergence`. Defaults to
+            `1`.
         clipped_ratio: `tfcap.objectives.ClippedRatio` of words that were
             drawn, as of PPO, GRPO, DAPO and GSPO. Defaults to `None`:
             `ClippedRatio()` for several updates, none for one. With one, the
@@ -194,8 +177,6 @@ class JointTraining(keras.Model):
         self,
         speaker: Any,
         learners: Mapping[str, Learner] | Objective,
-        nonfinite: str = "raise",
-        minibatch_size: int | None = None,
         updates_per_rollout: int = 1,
         clipped_ratio: ClippedRatio | None = None,
         **kwargs: Any,
@@ -207,26 +188,23 @@ class JointTraining(keras.Model):
         if isinstance(learners, Objective):
             learners = {"speaker": Learner(speaker, learners)}
         self.speaker = speaker
-        if nonfinite not in ("raise", "skip", "ignore"):
-            raise ValueError(
-                '`nonfinite` must be "raise", "skip" or "ignore". Received: '
-                f"nonfinite={nonfinite!r}."
-            )
-        self.nonfinite = nonfinite
         self.learners = dict(learners)
         self.networks = [learner.network for learner in learners.values()]
         for name, learner in learners.items():
             check_learner(name, learner, self.networks)
-        objectives = {id(x.objective): x.objective for x in learners.values()}
-        firsts = {id(self.learners[n].objective): n for n in reversed(learners)}
+        groups = self._groups(learners)
         self._prefixes = {
-            name: f"{firsts[id(x.objective)]}_" if len(objectives) > 1 else ""
-            for name, x in self.learners.items()
+            name: f"{group[0]}_" if len(groups) > 1 else ""
+            for group in groups
+            for name in group
         }
-        self.minibatch_size = minibatch_size
         self.updates_per_rollout = updates_per_rollout
-        self.clipped_ratio = minibatches.checked_ratio(self, clipped_ratio)
-        layers = [x for each in objectives.values() for x in each.layers()]
+        self.clipped_ratio = rollout_updates.checked_ratio(self, clipped_ratio)
+        layers = [
+            layer
+            for learner in learners.values()
+            for layer in learner.objective.layers()
+        ]
         self.channels = list({id(layer): layer for layer in layers}.values())
         for layer in self.channels:
             # Keras traces a model once more to build it as long as any layer
@@ -234,24 +212,20 @@ class JointTraining(keras.Model):
             if not layer.built:
                 layer.build((None, speaker.vocabulary_size))
         names = ["clipped_words"] if self.clipped_ratio else []
-        for key, objective in objectives.items():
-            logged = "loss", *objective.log_names()
-            prefix = self._prefixes[firsts[key]]
-            names += [f"{prefix}{name}" for name in logged]
+        for first, *_ in groups:
+            logged = "loss", *self.learners[first].objective.log_names()
+            names += [f"{self._prefixes[first]}{name}" for name in logged]
         self.trackers = {name: keras.metrics.Mean(name=name) for name in names}
-        if nonfinite == "skip":
-            self.trackers["skipped_updates"] = keras.metrics.Sum(
-                name="skipped_updates"
-            )
         # After as many steps it is the same learners' turn again.
         self.period = math.lcm(*(each.every for each in learners.values()))
-        for turn in range(self.period):
-            if not self.playing(turn):
-                raise ValueError(
-                    "At least one learner must step at every turn. Received: "
-                    f"none at turn {turn} of {self.period}. See `every` and "
-                    "`offset` of the learners."
-                )
+        turns = [self.playing(turn) for turn in range(self.period)]
+        if not all(turns) or {*learners} - {x for turn in turns for x in turn}:
+            given = {k: (x.every, x.offset) for k, x in learners.items()}
+            raise ValueError(
+                "`every` and `offset` of `learners` must give every turn a "
+                "learner, and every learner a turn: positive integers, and "
+                f"integers in [0, every). Received: {given}."
+            )
         self._now = self.playing(0)
         self.turn = self.add_weight(
             shape=(),
@@ -334,13 +308,7 @@ class JointTraining(keras.Model):
             ValueError: If rows or classes are weighted.
         """
         _refuse_weights(sample_weight=sample_weight, class_weight=class_weight)
-        fit = super().fit
-        bound = inspect.signature(fit).bind(x, *args, **kwargs)
-        callbacks = keras.tree.flatten(bound.arguments.get("callbacks") or [])
-        resumes = any(isinstance(each, Resume) for each in callbacks)
-        if resumes or hasattr(x, "from_step"):
-            return run_fit(fit, *bound.args, **bound.kwargs)
-        return fit(*bound.args, **bound.kwargs)
+        return run_fit(super().fit, x, *args, **kwargs)
 
     def save(self, *_, **__):
         """Refuses: rewards and schedules are functions, which are not saved.
@@ -353,8 +321,8 @@ class JointTraining(keras.Model):
     def make_train_function(self, force=False):
         if self.train_function is not None and not force:
             return self.train_function
-        if self.minibatch_size or self.clipped_ratio:
-            train = minibatches.train_function(self)
+        if self.clipped_ratio:
+            train = rollout_updates.train_function(self)
         elif self.period > 1:
             train = self._in_turns()
         else:
@@ -421,15 +389,14 @@ class JointTraining(keras.Model):
         ]
 
     def scheduled_values(self) -> dict:
-        """Values of all schedules at this step, by the names to log."""
+        """Values of schedules at this step, by the names to log.
+
+        Of several channels with a schedule of a name, that of the first.
+        """
         values = {}
         for channel in self.scheduled():
             for name, value in channel.scheduled_values().items():
-                unique, count = name, 1
-                while unique in values:
-                    count += 1
-                    unique = f"{name}_{count}"
-                values[unique] = value
+                values.setdefault(name, value)
         return values
 
     @contextlib.contextmanager
@@ -446,16 +413,20 @@ class JointTraining(keras.Model):
         for part in parts.values():
             part.next_step()
 
-    def _compute(self, names, episode):
-        """Computes the objectives of learners, each once."""
+    def _groups(self, names):
+        """Lists of the learners that share an objective."""
         groups = {}
         for name in names:
             key = id(self.learners[name].objective)
             groups.setdefault(key, []).append(name)
+        return list(groups.values())
+
+    def _compute(self, names, episode):
+        """Computes the objectives of learners, each once."""
         computed = []
-        for names in groups.values():
-            losses, logs = self.learners[names[0]].objective.losses(episode)
-            computed.append(self.computed(names, losses, logs))
+        for group in self._groups(names):
+            losses, logs = self.learners[group[0]].objective.losses(episode)
+            computed.append(self.computed(group, losses, logs))
         return computed
 
     def computed(self, names, losses, logs):
@@ -492,14 +463,8 @@ class JointTraining(keras.Model):
                         self.optimizer_of(name), *step, learner.global_clipnorm
                     )
         causes = self._causes(computed, updates)
-        finite = apply_if_finite(updates.values(), causes, self.nonfinite)
-        if self.nonfinite != "skip":
-            return self.log(computed)
-        counts = tf.cast(finite, tf.float32)
-        # A sum over replicas, all of which skip.
-        skipped = (1.0 - counts) / num_replicas()
-        self.trackers["skipped_updates"].update_state(skipped)
-        return self.log(computed, counts)
+        apply_if_finite(updates.values(), causes)
+        return self.log(computed)
 
     def _causes(self, computed, updates):
         """Values that must be finite, by what to call them; causes first."""
@@ -522,8 +487,8 @@ class JointTraining(keras.Model):
 
         Args:
             computed: List of `Computed`.
-            weight: Scalar tensor, of this batch in the means, which leave it
-                out at 0. Defaults to `None`: batches count alike.
+            weight: Scalar tensor, of this batch in the means. Defaults to
+                `None`: batches count alike.
         """
         values = {}
         for each in computed:
@@ -533,18 +498,11 @@ class JointTraining(keras.Model):
         for name, value in values.items():
             if name not in self.trackers:
                 continue
-            if weight is not None:
-                value = tf.where(weight > 0, tf.cast(value, tf.float32), 0.0)
             # The count of a mean does not read the value: see that a data set
             # of unknown length ends before it.
             with tf.control_dependencies([tf.convert_to_tensor(value)]):
                 self.trackers[name].update_state(value, weight)
-        results = {name: m.result() for name, m in self.trackers.items()}
-        if "skipped_updates" in results:
-            # Beside what is annealed, Keras logs the mean over replicas, each
-            # of which has its share.
-            results["skipped_updates"] *= num_replicas()
-        return results
+        return {name: m.result() for name, m in self.trackers.items()}
 
     @property
     def metrics(self):
@@ -628,59 +586,25 @@ def weight_penalty(variables: list) -> Any:
     return sum(penalties) / num_replicas() if penalties else 0.0
 
 
-def apply_if_finite(
-    updates: Iterable[Update], causes: Iterable[dict], nonfinite: str
-) -> Any:
-    """Takes the steps of all optimizers, or of none.
+def apply_if_finite(updates: Iterable[Update], causes: Iterable[dict]):
+    """Takes the steps of all optimizers, or raises before any of them.
 
     Every replica decides the same, from the sum of what they found.
 
     Args:
         causes: Dicts of float scalar tensors, by what to call them. Of what
             is not finite, the first dict with any of it is named.
-        nonfinite: String, `"raise"`, `"skip"` or `"ignore"`.
-
-    Returns:
-        Boolean scalar tensor, whether they were taken.
     """
-    updates = list(updates)
-
-    def apply(gradients):
-        for update, own in zip(updates, gradients):
-            update.optimizer.apply(own, update.variables)
-
-    gradients = [update.gradients for update in updates]
-    if nonfinite == "ignore":
-        apply(gradients)
-        return tf.constant(True)
     values = {name: v for cause in causes for name, v in cause.items()}
     ranks = [rank for rank, cause in enumerate(causes) for _ in cause]
     found = tf.stack([tf.cast(v, tf.float32) for v in values.values()])
     found = sum_over_replicas(found) / num_replicas()
+    text = _FOUND + _names(found, list(values), ranks) + _END
     finite = tf.reduce_all(tf.math.is_finite(found))
-
-    def refuse(finite, found):
-        if nonfinite == "raise":
-            text = _FOUND + _names(found, list(values), ranks) + _END
-            tf.debugging.Assert(finite, [text])
-
-    def decide(strategy, finite, found, gradients):
-        finite, found = (
-            strategy.experimental_local_results(x)[0] for x in (finite, found)
-        )
-        run = strategy.extended.call_for_each_replica
-        tf.cond(
-            finite,
-            lambda: (run(apply, (gradients,)), tf.constant(True))[1],
-            lambda: (refuse(finite, found), tf.constant(False))[1],
-        )
-
-    # A condition inside a replica could not hold an optimizer's step, which
-    # is taken by all replicas together.
-    tf.distribute.get_replica_context().merge_call(
-        decide, args=(finite, found, gradients)
-    )
-    return finite
+    with tf.control_dependencies([tf.debugging.Assert(finite, [text])]):
+        for update in updates:
+            gradients = [tf.identity(each) for each in update.gradients]
+            update.optimizer.apply(gradients, update.variables)
 
 
 def _names(values, names, ranks):
@@ -708,9 +632,9 @@ def explained(train_function: Callable, optimizer: Any) -> Callable:
         raise FloatingPointError(
             "Losses, rewards and gradients must be finite. Received: "
             f"{message}, after {done} updates. The weights are those of the "
-            "last update. See what is named, lower the learning rate, clip the "
-            'gradient with `global_clipnorm`, or give `nonfinite="skip"`, '
-            "which leaves such steps out and counts them."
+            "last update. See what is named, lower the learning rate, or clip "
+            "the gradient with `global_clipnorm`. A reward function that fails "
+            "may return `None` for a caption, to abstain."
         )
 
     return run

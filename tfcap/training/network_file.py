@@ -1,21 +1,13 @@
 """Networks in files: one of several workers saves, and bad files are told."""
 
-import contextlib
-import math
 import os
 import tempfile
-import threading
 import zipfile
 
 import keras
 
 from tfcap._io import whole_path
-from tfcap.data.hdf5_file import check_weights
 from tfcap.training.workers import is_chief
-
-#: Weights that any network may have, whatever its file holds.
-_FEW = 1 << 24
-_loading = threading.RLock()
 
 
 def save_network(network, path):
@@ -54,8 +46,7 @@ def load_network(path, compile=True, hint="Make it anew."):
     """Loads a network that `save_network()` wrote, never anything that runs.
 
     The archive's checksums are compared first, so that Keras and HDF5 meet no
-    damage; `safe_mode` stays on, which refuses code in the file. A layer of
-    more weights than the file can hold is refused before it has them.
+    damage; `safe_mode` stays on, which refuses code in the file.
 
     Args:
         path: String or path of a file `*.keras`.
@@ -96,36 +87,7 @@ def _loaded(path, compile):
     # Keras knows the classes that are imported.
     import tfcap.models  # noqa: F401
 
-    check_weights(path)
     with zipfile.ZipFile(path) as archive:
         if damaged := archive.testzip():
             raise ValueError(f"{damaged} in it is damaged.")
-        size = sum(part.file_size for part in archive.infolist())
-    with _at_most(max(size, _FEW), size):
-        return keras.saving.load_model(path, compile=compile, safe_mode=True)
-
-
-@contextlib.contextmanager
-def _at_most(count, size):
-    """Refuses layers of this thread that make more weights in all."""
-    thread = threading.get_ident()
-
-    def add_weight(layer, *args, **options):
-        nonlocal count
-        shape = options.get("shape", args[0] if args else None)
-        if thread == threading.get_ident() and isinstance(shape, list | tuple):
-            count -= math.prod(shape)
-            if count < 0:
-                raise ValueError(
-                    f"Its layer {layer.name!r} asks for weights of shape "
-                    f"{shape}, more than its {size:,} bytes can hold."
-                )
-        return make(layer, *args, **options)
-
-    with _loading:
-        make = keras.layers.Layer.add_weight
-        keras.layers.Layer.add_weight = add_weight
-        try:
-            yield
-        finally:
-            keras.layers.Layer.add_weight = make
+    return keras.saving.load_model(path, compile=compile, safe_mode=True)

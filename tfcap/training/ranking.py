@@ -21,7 +21,6 @@ def rank_candidates(
     network: Any,
     dataset: Any,
     batch_size: int | None = None,
-    kind: str = "loglik_sum",
     verbose: int = 1,
     options: str = "options",
 ) -> RankingReport:
@@ -44,8 +43,6 @@ def rank_candidates(
             right one, 0 for a wrong one and -1 for one that takes no part.
         batch_size: Integer, for data that is not in batches yet. Defaults to
             that of `tfcap.data`'s batches.
-        kind: Of likelihoods, `"loglik_sum"`, the end token included, or
-            `"loglik_mean"`.
         verbose: 1 for a progress bar, 0 for silence.
         options: String, key of the candidates. Defaults to `"options"`.
 
@@ -57,7 +54,7 @@ def rank_candidates(
     """
     report = RankingReport()
     for questions, scores in _scored(
-        network, dataset, batch_size, kind, verbose, options
+        network, dataset, batch_size, verbose, options
     ):
         if questions.truth is None:
             raise ValueError(
@@ -79,7 +76,6 @@ def candidate_scores(
     network: Any,
     dataset: Any,
     batch_size: int | None = None,
-    kind: str = "loglik_sum",
     verbose: int = 1,
     options: str = "options",
 ) -> np.ndarray:
@@ -88,7 +84,7 @@ def candidate_scores(
     For a split whose answers are hidden, of which there is no report.
 
     Args:
-        network, dataset, batch_size, kind, verbose, options: As in
+        network, dataset, batch_size, verbose, options: As in
             `rank_candidates()`, but that labels are not needed.
 
     Returns:
@@ -97,7 +93,7 @@ def candidate_scores(
     parts = [
         scores.reshape(questions.options.shape)
         for questions, scores in _scored(
-            network, dataset, batch_size, kind, verbose, options
+            network, dataset, batch_size, verbose, options
         )
     ]
     return concatenated(parts, -np.inf).astype("float32")
@@ -202,14 +198,12 @@ def _truth(labels, shape):
     return labels.astype("int64"), None
 
 
-def _likelihood(speaker: Any, kind: str) -> Callable:
+def _likelihood(speaker: Any) -> Callable:
     begin = tf.function(speaker.begin, reduce_retracing=True, autograph=False)
 
     def score(questions, options):
         state = begin(questions.inputs)
-        return score_candidates(
-            speaker, state, questions.answers, options, kind=kind
-        )
+        return score_candidates(speaker, state, questions.answers, options)
 
     return score
 
@@ -232,10 +226,10 @@ def _dot_product(discriminator: Any) -> Callable:
     return score
 
 
-def _scored(network, dataset, batch_size, kind, verbose, key):
+def _scored(network, dataset, batch_size, verbose, key):
     """Yields the questions of batches, and scores `(Q, N)` of candidates."""
     if hasattr(network, "step"):
-        score = _likelihood(network, kind)
+        score = _likelihood(network)
     else:
         score = _dot_product(network)
     dialogs = getattr(dataset, "dialogs", None)

@@ -32,20 +32,12 @@ def check_built(network: Any, name: str):
 
 
 def check_learner(name: str, learner: Any, networks: list):
-    """Refuses a learner whose turns or objective cannot be.
+    """Refuses a learner that is not built, or whose objective nobody trains.
 
     Args:
         networks: List of the networks of all learners.
     """
     check_built(learner.network, f"Learner `{name}`")
-    every, offset = learner.every, learner.offset
-    whole = isinstance(every, int) and isinstance(offset, int)
-    if not whole or every < 1 or not 0 <= offset < every:
-        raise ValueError(
-            f"Learner `{name}` must have a positive integer `every` and an "
-            f"`offset` in [0, every). Received: every={every}, "
-            f"offset={offset}."
-        )
     owned = {id(v) for network in networks for v in network.variables}
     for layer in learner.objective.layers():
         if any(id(v) not in owned for v in layer.trainable_variables):
@@ -78,11 +70,11 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
             )
     replicas = model.distribute_strategy.num_replicas_in_sync
     steps = options.get("steps_per_execution", 1)
-    whole = model.minibatch_size or model.clipped_ratio or model.period > 1
+    whole = model.clipped_ratio or model.period > 1
     if steps != 1 and (whole or replicas > 1):
         raise ValueError(
-            "`steps_per_execution` must be 1 with turns, `minibatch_size`, "
-            "several updates a rollout, or on several devices. Received: "
+            "`steps_per_execution` must be 1 with turns, several updates a "
+            "rollout, or on several devices. Received: "
             f"steps_per_execution={steps}."
         )
     optimizers = _by_name(optimizer, list(model.learners))

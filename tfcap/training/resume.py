@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import json
 import os
 import signal
 import sys
@@ -12,7 +13,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfcap._ops.private_names import begin_at
 from tfcap.data import DatasetBatches
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.workers import from_all
@@ -65,23 +65,21 @@ class Resume(keras.callbacks.Callback):
       `tf.data.Dataset` that shuffles by a seed, or in an order that does not
       change. With `steps_per_epoch`, batches of epochs before are read again.
 
-    `fit()` prints which of both holds, unless `verbose=0`. It does so for
-    `tfcap.training.JointTraining`. Other models of Keras are trained by
+    `fit()` prints which of both holds, unless `verbose=0`. It is the callback
+    of a `tfcap.training.JointTraining`. Other models of Keras are trained by
     `fit()` of this class:
 
     ```
     resume.fit(model, x, y, batch_size=50, epochs=10)
     ```
 
-    As a plain callback of their own `fit()`, it goes on at the start of an
-    epoch, with data that begin anew, and other callbacks that have forgotten.
-
     Saved is every variable of the model and its optimizers, the history, in
     the midst of an epoch its metrics and logs, and the memory of
     `EarlyStopping`, `ReduceLROnPlateau`, `ModelCheckpoint`, `SwapEMAWeights`
-    and of callbacks with `get_state()` and `set_state(state)`. A step may draw
-    from seed generators of Keras and of this package that are attributes of
-    the model, which are variables; other generators begin anew.
+    and of callbacks with `get_state()` and `set_state(state)`, whose state is
+    of what JSON and NumPy hold. A step may draw from seed generators of Keras
+    and of this package that are attributes of the model, which are variables;
+    other generators begin anew.
 
     It saves after every epoch; of data that are indexed also after
     `save_every` seconds, and at SIGTERM, after which the process ends with
@@ -96,12 +94,13 @@ class Resume(keras.callbacks.Callback):
 
     Args:
         directory: String or path of the run's folder, made if absent.
-        save_every: Float, seconds. Defaults to `600.0`.
+        save_every: Float, seconds, or `float("inf")` to save after epochs
+            alone. Defaults to `600.0`.
 
     Raises:
-        ValueError: If `save_every` is not positive; in `fit()`, if the folder
-            is of another model, metrics or number of steps, or another process
-            trains in it.
+        ValueError: In `fit()`, if the folder is of another model, metrics or
+            number of steps, or another process trains in it, or it is a
+            callback of a model of Keras' own.
         SystemExit: In `fit()`, after SIGTERM.
         OSError: If a disk is full. The last checkpoint is whole.
         FloatingPointError: If what is to be saved holds NaN.
@@ -121,21 +120,12 @@ class Resume(keras.callbacks.Callback):
     [0, 1] 2
     """
 
-    #: Open folders of this process, by path, which others keep out of.
-    _locks = {}
-
     def __init__(self, directory, save_every=600.0):
         super().__init__()
-        if not save_every > 0:
-            raise ValueError(
-                "`save_every` must be positive, a number of seconds. Received:"
-                f" save_every={save_every}. Use `float('inf')` to save after "
-                "epochs alone."
-            )
         self.save_every = save_every
         self._checkpoint = RunCheckpoint(directory)
         self._directory = self._checkpoint.directory
-        self._running, self._others, self._data = False, [], None
+        self._others, self._data = [], None
         self._signal, self._train = None, None
 
     def fit(self, model, *args, callbacks=None, **kwargs):
@@ -164,20 +154,18 @@ class Resume(keras.callbacks.Callback):
         Returns:
             What `fit()` returns.
         """
-        model = fit.__self__
-        self._running, self._others = True, others
-        self._lock(model)
-        try:
+        model, self._others = fit.__self__, others
+        with self._lock(model):
             self._checkpoint.find(model)
             arguments = self._placed(model, arguments)
-            with self._noted_signals():
-                return fit(**arguments)
-        finally:
-            self._unlock()
-            self._running, self._data = False, None
-            if self._train is not None:
-                # An error may have come before the steps that are left.
-                model.train_function, self._train = self._train, None
+            try:
+                with self._noted_signals():
+                    return fit(**arguments)
+            finally:
+                self._data = None
+                if self._train is not None:
+                    # An error may have come before the steps that are left.
+                    model.train_function, self._train = self._train, None
 
     def _placed(self, model, arguments):
         """Arguments of `fit()` that begin where the run stopped."""
@@ -196,8 +184,8 @@ class Resume(keras.callbacks.Callback):
             place = f"goes on after {place}, and " if about else ""
             print(f"{self._directory}: {place}{how}.", flush=True)
         callbacks = _Callbacks(
-            [*self._others, self],
-            add_history=True,
+            # What others add to the logs is in the history, and that is saved.
+            [*self._others, keras.callbacks.History(), self],
             add_progbar=verbose != 0,
             model=model,
             verbose=verbose,
@@ -212,10 +200,8 @@ class Resume(keras.callbacks.Callback):
         """Finds epoch and step to go on at, and refuses data without it."""
         about = self._checkpoint.about
         self._steps = steps
-        self._start, self._done = (
-            about.get("epoch", first),
-            about.get("step", 0),
-        )
+        self._start = about.get("epoch", first)
+        self._done = about.get("step", 0)
         if max(self._start, about.get("ended", 0)) >= epochs:
             # Nothing is left.
             self._start, self._done = max(self._start, epochs), 0
@@ -231,28 +217,26 @@ class Resume(keras.callbacks.Callback):
             raise ValueError(
                 "The data must be indexed by the step, as those of the run so "
                 f"far. Received: others, and a checkpoint of {self._done} "
-                f"steps of an epoch in {self._directory!r}. Use the same data, "
-                "and `Resume.fit()` for a model of Keras."
+                f"steps of an epoch in {self._directory!r}. Use the same data."
             )
 
     def on_train_begin(self, logs=None):
-        model, checkpoint = self.model, self._checkpoint
-        if not self._running:
-            # A callback of a `fit()` that knows nothing of it.
-            self._others, self._seed, self._indexed = [], None, False
-            self._lock(model)
-            checkpoint.find(model)
-            self._find_place(0, self.params["epochs"], self.params["steps"])
-            begin_at(model, self._start)
+        model, about = self.model, self._checkpoint.about
+        if self._data is None:
+            raise ValueError(
+                "`model` must be a `tfcap.training.JointTraining` to have "
+                f"`Resume` as a callback. Received: {type(model).__name__}. "
+                "Train it by `resume.fit(model, x, y, ...)`."
+            )
         self._noted = {id(c): dict(vars(c)) for c in self._others}
-        self._history = checkpoint.about.get("history")
-        if checkpoint.about:
+        if about:
+            model.history.epoch = list(about["history"]["epoch"])
+            model.history.history = dict(about["history"]["logs"])
             self._give_back()
         if self._done:
             self._train, self._passed = model.train_function, 0
             model.train_function = self._pass_step
-        self._saved = self._asked = time.monotonic()
-        self._asked_steps, self._ask_at = 0, 1
+        self._saved, self._asked = time.monotonic(), 0
 
     def _pass_step(self, iterator):
         """Trains nothing, for the steps of an epoch that are done."""
@@ -267,9 +251,9 @@ class Resume(keras.callbacks.Callback):
     def _give_back(self):
         """Sets model and callbacks to what is in the checkpoint."""
         model, about = self.model, self._checkpoint.about
-        if not model.built and self._data is not None:
+        if not model.built:
             model(_first_batch(self._data)[0])
-        if self._done and len(model.metrics_variables) < about["metrics"]:
+        if self._done and len(model.metrics_variables) < len(about["metrics"]):
             # Keras builds metrics at the first step.
             model.test_on_batch(*_first_batch(self._data))
         self._checkpoint.set(model, with_metrics=self._done > 0)
@@ -307,9 +291,6 @@ class Resume(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch = epoch
-        if not self._running:
-            begin_at(self.model, None)
-        self._set_history()
 
     def on_train_batch_end(self, batch, logs=None):
         # The last of several steps of an execution may not be there.
@@ -318,27 +299,20 @@ class Resume(keras.callbacks.Callback):
         due = self._indexed and waited >= self.save_every
         stop, due = self._agreed(due, step == self._steps)
         if due or (stop and self._indexed):
-            logs = {k: np.asarray(v).tolist() for k, v in (logs or {}).items()}
-            self._save(self._epoch, step, self._history_now(), logs=logs)
+            self._save(self._epoch, step, logs=logs or {})
         if stop:
             self._stop(stop, self._epoch, step if self._indexed else 0)
 
     def on_epoch_end(self, epoch, logs=None):
         ended = self.params["epochs"] if self.model.stop_training else 0
-        self._save(epoch + 1, 0, self._history_now(epoch, logs), ended=ended)
+        self._save(epoch + 1, 0, ended=ended)
         stop, _ = self._agreed(False, True)
         if stop:
             self._stop(stop, epoch + 1, 0)
 
-    def on_train_end(self, logs=None):
-        self._set_history()
-        if not self._running:
-            begin_at(self.model, None)
-            self._unlock()
-
-    def _save(self, epoch, step, history, **about):
+    def _save(self, epoch, step, **about):
         """Saves the run, at a place that all workers have agreed on."""
-        memory, arrays = [], []
+        memory, arrays, history = [], [], self.model.history
         for callback in self._remembering():
             if hasattr(callback, "get_state"):
                 state = callback.get_state()
@@ -349,56 +323,29 @@ class Resume(keras.callbacks.Callback):
             *(self.model, epoch, step),
             {f"memory{i:05d}": array for i, array in enumerate(arrays)},
             **about,
-            history=history,
+            history={"epoch": history.epoch, "logs": history.history},
             memory=memory,
             memory_arrays=len(arrays),
-            metrics=len(self.model.metrics_variables),
             seed=self._seed,
             steps=self._steps,
         )
         self._saved = time.monotonic()
-
-    def _set_history(self):
-        """Gives the history back, after Keras has emptied it."""
-        if self._history:
-            self.model.history.epoch = list(self._history["epoch"])
-            self.model.history.history = dict(self._history["logs"])
-            self._history = None
-
-    def _history_now(self, epoch=None, logs=None):
-        """The history, with an epoch that Keras may not have added yet."""
-        own = self.model.history
-        epochs = [int(e) for e in own.epoch]
-        found = {
-            k: [np.asarray(v).tolist() for v in vs]
-            for k, vs in own.history.items()
-        }
-        if epoch is not None and epoch not in epochs:
-            epochs.append(epoch)
-            for name, value in (logs or {}).items():
-                found.setdefault(name, []).append(np.asarray(value).tolist())
-        return {"epoch": epochs, "logs": found}
 
     # When to save, and to stop ------------------------------------------------
 
     def _agreed(self, due, now):
         """The signal to stop at, and whether to save, for all workers alike.
 
-        They ask each other about once a second, and at the end of an epoch.
+        They ask each other every ten steps, and at the end of an epoch.
         """
         stop = self._signal or 0
         if not several_workers(self.model):
             return stop, due
-        self._asked_steps += 1
-        if self._asked_steps < self._ask_at and not now:
+        self._asked += 1
+        if self._asked % 10 and not now:
             return 0, False
-        clock = time.monotonic()
-        ahead = self._asked_steps / max(clock - self._asked, 1e-3)
-        own = np.array([[stop, due, max(int(ahead), 1)]], np.int32)
-        if not is_chief(self.model):
-            own[0, 1:] = 0
-        stop, due, self._ask_at = from_all(own, self.model).max(axis=0)
-        self._asked, self._asked_steps = clock, 0
+        own = np.array([[stop, due and is_chief(self.model)]], np.int32)
+        stop, due = from_all(own, self.model).max(axis=0)
         return int(stop), bool(due)
 
     def _stop(self, number, epoch, step):
@@ -453,38 +400,32 @@ class Resume(keras.callbacks.Callback):
             if number in before and (own or not self._obeyed):
                 signal.raise_signal(number)
 
+    @contextlib.contextmanager
     def _lock(self, model):
         """Keeps other processes from training in the folder.
 
         The system gives the lock up when the process ends, however it ends.
         Of several workers the chief has it.
         """
-        self._unlock()
-        taken = is_chief(model) and fcntl is not None and not self._take()
-        if from_chief(taken, model):
-            raise ValueError(
-                "`directory` must be of one run at a time. Received: "
-                f"directory={self._directory!r}, in which another process "
-                "trains. Wait for it, or choose another one."
-            )
-
-    def _take(self):
-        folder = os.open(self._directory, os.O_RDONLY)
+        folder, taken = None, False
+        if fcntl is not None and is_chief(model):
+            folder = os.open(self._directory, os.O_RDONLY)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                # A disk without locks keeps nobody.
+                taken = isinstance(error, BlockingIOError)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(folder)
-            return False
-        except OSError:
-            # A disk without locks keeps nobody.
-            pass
-        self._locks[os.path.realpath(self._directory)] = folder
-        return True
-
-    def _unlock(self):
-        folder = self._locks.pop(os.path.realpath(self._directory), None)
-        if folder is not None:
-            os.close(folder)
+            if from_chief(taken, model):
+                raise ValueError(
+                    "`directory` must be of one run at a time. Received: "
+                    f"directory={self._directory!r}, in which another process "
+                    "trains. Wait for it, or choose another one."
+                )
+            yield
+        finally:
+            if folder is not None:
+                os.close(folder)
 
 
 class _Callbacks(keras.callbacks.CallbackList):
@@ -538,11 +479,6 @@ def run_fit(fit, *args, **kwargs):
     found = [c for c in callbacks if isinstance(c, Resume)]
     if not found:
         return fit(**arguments)
-    if len(found) > 1:
-        raise ValueError(
-            f"`callbacks` must have one `Resume`. Received: {len(found)}. "
-            "Leave the others out."
-        )
     others = [c for c in callbacks if c is not found[0]]
     return found[0].run(fit, arguments, others)
 
@@ -559,9 +495,14 @@ def _by_step(arguments, seed):
     first, epochs = arguments["initial_epoch"], arguments["epochs"]
     parts = x, arguments["y"], arguments["sample_weight"]
     split = arguments["validation_split"]
-    if steps is None and not split and _are_arrays(parts):
+    arrays = all(
+        leaf is None or isinstance(leaf, np.ndarray | tf.Tensor)
+        for leaf in keras.tree.flatten(parts)
+    )
+    if steps is None and not split and arrays:
+        parts = keras.utils.pack_x_y_sample_weight(*parts)
         batches = DatasetBatches.from_arrays(
-            _packed_arrays(*parts),
+            keras.tree.map_structure(_as_keras_does, parts),
             arguments["batch_size"] or 32,
             seed,
             bool(arguments["shuffle"]),
@@ -595,27 +536,11 @@ def _by_step(arguments, seed):
     return {**arguments, **options}, begin, indexed
 
 
-def _are_arrays(nest):
-    """Check whether all leaves are arrays, or none."""
-    leaves = [leaf for leaf in keras.tree.flatten(nest) if leaf is not None]
-    return bool(leaves) and all(
-        (isinstance(leaf, np.ndarray) or tf.is_tensor(leaf)) and len(leaf.shape)
-        for leaf in leaves
-    )
-
-
-def _packed_arrays(*parts):
-    """Inputs, targets and weights as one, of the types that Keras makes."""
-
-    def array(leaf):
-        if leaf is None:
-            return None
-        leaf = np.asarray(leaf)
-        double = leaf.dtype == "float64"
-        return leaf.astype(keras.config.floatx()) if double else leaf
-
-    parts = keras.tree.map_structure(array, parts)
-    return keras.utils.pack_x_y_sample_weight(*parts)
+def _as_keras_does(array):
+    """An array of the type that Keras makes of it."""
+    array = np.asarray(array)
+    double = array.dtype == "float64"
+    return array.astype(keras.config.floatx()) if double else array
 
 
 def _first_batch(data):
@@ -632,39 +557,29 @@ def _changed(callback, before):
     """Attributes of a callback that training has changed, no settings."""
     settings = inspect.signature(type(callback)).parameters
 
-    def same(value, old):
-        plain = isinstance(value, str | int | float | np.generic)
-        return value is old or (plain and value == old)
-
     return {
         name: value
         for name, value in vars(callback).items()
         if name not in settings
         and not callable(value)
-        and not same(value, before.get(name))
+        and value is not before.get(name)
     }
 
 
-def _packed(value, arrays):
-    """A value as JSON holds it; arrays are put into a list."""
-    if isinstance(value, dict):
-        items = [[key, _packed(part, arrays)] for key, part in value.items()]
-        return {"items": items}
-    if isinstance(value, list | tuple):
-        return [_packed(part, arrays) for part in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        arrays.append(value)
+def _packed(state, arrays):
+    """A state as text; its arrays are put into a list."""
+
+    def put(value):
+        if isinstance(value, np.generic):
+            return value.item()
+        arrays.append(np.asarray(value))
         return {"array": len(arrays) - 1}
-    return value
+
+    return json.dumps(state, default=put)
 
 
-def _unpacked(value, arrays):
-    if isinstance(value, list):
-        return [_unpacked(part, arrays) for part in value]
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return arrays[value["array"]]
-    return {key: _unpacked(part, arrays) for key, part in value["items"]}
+def _unpacked(text, arrays):
+    def take(value):
+        return arrays[value["array"]] if "array" in value else value
+
+    return json.loads(text, object_hook=take)

@@ -11,12 +11,14 @@ from tfcap._io import malformed
 from tfcap._io import read_json
 from tfcap._io import whole_file
 from tfcap._io.json_file import finite
+from tfcap.metrics.reports import FORMATS
+from tfcap.metrics.reports import aligned
 from tfcap.text import caption_language
 from tfcap.text import cider_d
 from tfcap.text import evaluate_captions
 from tfcap.text.caption_report import TITLES
 from tfcap.text.caption_tokenization import caption_tokenize_batch
-from tfcap.text.missing_score import MissingScore
+from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.bleu import mutual_bleu
 from tfcap.text.scores.caption_statistics import distinct_n
 
@@ -24,22 +26,13 @@ _FORMAT = "tfcap-speaker-report"
 _WRITE = "Write one with `SpeakerReport.save()`."
 #: What is raised where a file holds something else than it should.
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-#: What a row of the file holds apart from scores.
-_ROW = ("image_id", "rank", "caption", "human_rank", "human")
 #: Scores of human captions that need no listener.
 _OF_PEOPLE = (
     *("lm_log_prob", "novel_bigrams", "novel_trigrams", "mean_length"),
     *("repeat_rate", "repeated_bigram_rate", "bad_ending_rate"),
 )
 #: The metrics of a retrieval, and how a table prints them.
-RETRIEVAL = {
-    "r@1": ("R@1", ".2f"),
-    "r@5": ("R@5", ".2f"),
-    "r@10": ("R@10", ".2f"),
-    "median_rank": ("median", ".6g"),
-    "mean_rank": ("mean", ".2f"),
-    "mrr": ("MRR", ".4f"),
-}
+RETRIEVAL = {k: x for k, x in FORMATS.items() if k != "count"}
 _DIRECTIONS = {
     "": "image by caption",
     "image_to_text_": "caption by image",
@@ -90,7 +83,8 @@ class SpeakerReport:
             caption of each image; NaN where the listener heard none.
         each: Dict of a score's name to a float array of shape `(M,)`, the
             score of each caption.
-        absent: Dict of a score's name to its `MissingScore`.
+        absent: Dict of a score's name to its
+            `tfcap.text.MissingScoreError`.
     """
 
     scores: dict
@@ -216,7 +210,7 @@ class SpeakerReport:
         lines = [f"{len(self):,} images, {human:,} human captions", ""]
         titles = {k: t for k, t in TITLES.items() if k in self.scores}
         cells = [format(self.scores[name], ".4f") for name in titles]
-        lines += _aligned([["", *titles.values()], ["naturalness", *cells]])
+        lines += aligned([["", *titles.values()], ["naturalness", *cells]])
         rows = [
             [_title(key.removesuffix("r@1")), *self._retrieval(key)]
             for key in self.scores
@@ -224,9 +218,9 @@ class SpeakerReport:
         ]
         if rows:
             head = [title for title, _ in RETRIEVAL.values()]
-            lines += ["", *_aligned([["", *head], *rows])]
+            lines += ["", *aligned([["", *head], *rows])]
         lines.append("")
-        lines += _aligned(
+        lines += aligned(
             [title, style.format(self.scores[name])]
             for name, (title, style) in _LANGUAGE.items()
             if name in self.scores
@@ -252,7 +246,7 @@ class SpeakerReport:
         Args:
             path: String or path.
         """
-        absent = {k: a._asdict() for k, a in self.absent.items()}
+        absent = {k: vars(a) for k, a in self.absent.items()}
         scores = {k: finite(v) for k, v in self.scores.items()}
         head = {"format": _FORMAT, "scores": scores, "absent": absent}
         parts = [f' "{k}": {_json(v, indent=2)}' for k, v in head.items()]
@@ -263,16 +257,16 @@ class SpeakerReport:
 
     def _rows(self):
         """One dict an image, of what JSON can hold."""
-        columns = (
-            self.image_ids,
-            self.ranks,
-            self.captions,
-            self.human_ranks,
-            self.references,
-        )
-        for i, values in enumerate(zip(*columns, strict=True)):
-            row = dict(zip(_ROW, map(_plain, values)))
-            yield row | {k: finite(v[i]) for k, v in self.each.items()}
+        columns = {
+            "image_id": self.image_ids,
+            "rank": self.ranks,
+            "caption": self.captions,
+            "human_rank": self.human_ranks,
+            "human": self.references,
+            **self.each,
+        }
+        for values in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, map(_plain, values)))
 
     @classmethod
     def load(cls, path):
@@ -309,7 +303,7 @@ class SpeakerReport:
                 ranks=each.pop("rank"),
                 human_ranks=each.pop("human_rank"),
                 each=each,
-                absent={k: MissingScore(**why) for k, why in absent.items()},
+                absent={k: MissingScoreError(**a) for k, a in absent.items()},
             )
         except _WRONG as error:
             problem = f"something is missing or wrong ({error!r:.200})"
@@ -396,7 +390,7 @@ class DiversityReport:
         cells = [
             (_DIVERSITY[name], f"{self.scores[name]:.4f}") for name in names
         ]
-        return "\n".join(_aligned(zip(*cells)))
+        return "\n".join(aligned(zip(*cells)))
 
     def __str__(self):
         return self.table()
@@ -410,17 +404,6 @@ def _title(prefix):
     name = prefix.removesuffix(turned)
     direction = _DIRECTIONS["" if name == prefix else turned]
     return f"{direction}, {name[:-1]}"
-
-
-def _aligned(rows):
-    """Lines of a table, the first column to the left, others to the right."""
-    rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return [
-        first.ljust(widths[0])
-        + "".join(f"  {c.rjust(w)}" for c, w in zip(cells, widths[1:]))
-        for first, *cells in rows
-    ]
 
 
 def _json(value, indent=None):

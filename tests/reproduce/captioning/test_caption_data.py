@@ -1,4 +1,3 @@
-import dataclasses
 import json
 
 import numpy as np
@@ -18,7 +17,6 @@ from tests.reproduce.psst.tiny_study import TINY
 from tfcap.data import Backbone
 from tfcap.data import coco_captions
 from tfcap.data import extract_features
-from tfcap.data import mapped_features
 from tfcap.data import save_features
 from tfcap.data.features import FeatureWriter
 
@@ -91,23 +89,6 @@ def test_captions_of_all_splits_are_read_once(root, monkeypatch):
     )
     assert caption_files(TINY, root).digest == wanted.digest
     assert len(read) == 1
-
-
-@pytest.mark.parametrize("speaker", ["show_tell", "att2in"])
-def test_large_grids_are_pooled_by_batch(root, monkeypatch, speaker):
-    settings = dataclasses.replace(TINY, speaker=speaker)
-    at_once = caption_files(settings, root)
-    monkeypatch.setattr(mapped_features, "LARGE", 1)
-    data = caption_files(settings, root)
-    assert data.digest == at_once.digest
-    for name in ("mean", "deviation"):
-        np.testing.assert_allclose(
-            data.standardization[name], at_once.standardization[name]
-        )
-    rows = np.array([2, 0])
-    found = data.train_features[rows]
-    np.testing.assert_array_equal(found, at_once.train_features[rows])
-    assert found.shape == (2, 1 if speaker == "show_tell" else 4, 3)
 
 
 def test_photographs_of_a_folder_are_shown_by_their_names(root):

@@ -132,7 +132,7 @@ def test_one_speaker_has_a_point_for_every_guidance(folder):
     found = made.result("guided", gamma=3.0)
     assert {"cider_d", "fixed_r@10", "beam_cider_d"} <= found.keys()
     speaker = made.trained("guided")["speaker"]
-    assert speaker.condition_dropout.rate == 0.1
+    assert speaker.condition_dropout == 0.1
     ask = made.asked("guided", {"gamma": 3.0})
     for decoder in made.decodings.values():
         assert ask(decoder=decoder).decoder.guidance == 3.0

@@ -47,8 +47,8 @@ from tfcap.methods import scst
 from tfcap.methods import sll_sle
 from tfcap.methods import structured
 from tfcap.text import Vocabulary
+from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.training import load_network
 
 Episode = collections.namedtuple("Episode", "inputs")

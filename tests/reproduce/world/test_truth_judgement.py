@@ -22,8 +22,8 @@ from reproduce.world.truth import read_answers
 from reproduce.world.truth import read_caption
 from reproduce.world.truth import true_answers
 from reproduce.world.truth.lexicon import lexicon
+from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
 
 BALL = Thing("ball", "red", "large", "plain", 20.0, 30.0, 9.0)
 BOX = Thing("box", "blue", "small", "dotted", 44.0, 32.0, 5.0)

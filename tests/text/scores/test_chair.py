@@ -5,8 +5,8 @@ import pytest
 
 from tfcap.text import caption_tokenize
 from tfcap.text import evaluate_captions
+from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
 
 #: As a list in the published format has them.
 LINES = """person, woman, man, adult, baby , passenger
@@ -68,7 +68,7 @@ def test_the_names_of_objects_are_the_first(objects):
 
 def test_a_file_without_names_is_refused(tmp_path):
     (tmp_path / "list").write_text(" , \n\n")
-    with pytest.raises(ValueError, match="there is no name. Give a line for"):
+    with pytest.raises(ValueError, match="none. Give a line for each object"):
         ObjectSynonyms.load(tmp_path / "list")
 
 

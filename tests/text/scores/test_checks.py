@@ -10,12 +10,12 @@ from tfcap.text.scores.caption_statistics import bad_ending_rate
 from tfcap.text.scores.caption_statistics import distinct_n
 from tfcap.text.scores.caption_statistics import novelty
 from tfcap.text.scores.caption_statistics import vocabulary_size
+from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import cider
-from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.cider import cider_r
 from tfcap.text.scores.java import meteor_java
 from tfcap.text.scores.java import spice
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
 
 PAIRWISE = [
     tfcap.text.bleu,

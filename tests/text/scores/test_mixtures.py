@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from tfcap.text.scores.mixtures import bcmr
-from tfcap.text.scores.mixtures import spider
 from tfcap.text.scores.scores import Scores
+from tfcap.text.scores.scores import bcmr
+from tfcap.text.scores.scores import spider
 
 RNG = np.random.default_rng(0)
 PARTS = [Scores(RNG.random(), RNG.random(5)) for _ in range(7)]

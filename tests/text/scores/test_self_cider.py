@@ -58,24 +58,6 @@ def test_empty_captions_are_not_diverse():
     assert scores.corpus == 0
 
 
-def test_document_frequencies_do_instead_of_references():
-    words = {w for r in naive.REFERENCES + naive.SAMPLES for c in r for w in c}
-    vocabulary = tfcap.text.Vocabulary(sorted(words))
-    frequencies = tfcap.text.DocumentFrequencies.from_references(
-        naive.REFERENCES, vocabulary, count_eos=False
-    )
-    ours = tfcap.text.self_cider(
-        naive.SAMPLES, document_frequencies=frequencies, vocabulary=vocabulary
-    )
-    counted = tfcap.text.self_cider(naive.SAMPLES, naive.REFERENCES)
-    np.testing.assert_allclose(ours.each, counted.each, atol=1e-7)
-
-
-def test_exactly_one_source_of_frequencies_is_wanted():
-    with pytest.raises(ValueError, match="Received: neither"):
-        tfcap.text.self_cider(naive.SAMPLES)
-
-
 def test_a_single_caption_is_refused():
     with pytest.raises(ValueError, match="at least 2 captions"):
         tfcap.text.self_cider([[["a"]]], naive.REFERENCES)

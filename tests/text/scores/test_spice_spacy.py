@@ -10,7 +10,7 @@ from tfcap.text import SceneGraph
 from tfcap.text import SceneGraphParser
 from tfcap.text import evaluate_captions
 from tfcap.text import spice_spacy
-from tfcap.text.scores.scene_graph_parser import scene_graph_parser
+from tfcap.text.scores.spice_spacy import scene_graph_parser
 
 
 def graph(*rows):

@@ -3,12 +3,15 @@
 import functools
 import os
 from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tfcap.text.rewards.score_texts import score_texts
+from tfcap._io.file_limits import limit
+from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.worker_processes import called
 from tfcap.text.worker_processes import process_pool
 
@@ -49,8 +52,8 @@ class CaptionReward:
         __name__: String, `name`.
 
     Raises:
-        ValueError: If `num_workers` is negative; when called, if there is no
-            such column, or it is not as long as `completions`.
+        ValueError: When called, if there is no such column, or it is not as
+            long as `completions`.
         TypeError: When called, if completions or references are no text.
 
     Example:
@@ -80,8 +83,6 @@ class CaptionReward:
         self.num_workers = num_workers
         self.__name__ = name
         self._pool, self._owner = None, None
-        if num_workers:
-            self._started()  # raises here what the first step would
 
     def __call__(self, completions: list, **columns: Any) -> list:
         """Scores completions.
@@ -113,15 +114,7 @@ class CaptionReward:
 
     def _caption(self, completion):
         text = _text(completion)
-        if self.extract is None:
-            return text
-        caption = self.extract(text)
-        if not isinstance(caption, str):
-            raise TypeError(
-                "`extract` must return a string. Received: "
-                f"{caption!r:.80} of {text!r:.80}."
-            )
-        return caption
+        return text if self.extract is None else self.extract(text)
 
     def _scores(self, rows):
         captions, references = map(list, zip(*rows))
@@ -201,3 +194,48 @@ def _references(texts, column):
         f"`{column}` must hold a list of strings, or one string, for each "
         f"completion. Received: {texts!r:.80} among them."
     )
+
+
+def score_texts(
+    score: Callable, captions: Sequence[str], references: Sequence
+) -> NDArray:
+    """Scores captions by their references.
+
+    Captions and references are split as `tfcap.text.evaluate_captions()`
+    splits them. A caption without words, without references, or of more words
+    than `TFCAP_MAX_WORDS` gets 0, unasked.
+
+    Args:
+        score: Callable from a list of tokenized captions and a list, as long,
+            of lists of tokenized captions to `Scores`.
+        captions: List of n strings.
+        references: List of n sequences of strings.
+
+    Returns:
+        Float64 array of shape `(n,)`.
+
+    Example:
+
+    >>> from tfcap.text.rewards.caption_reward import score_texts
+    >>> score_texts(tfcap.text.rouge_l, ["A cat.", ""], [["a cat"], ["a dog"]])
+    array([1., 0.])
+    """
+    words = {
+        text: caption_tokenize(text) for text in {*captions}.union(*references)
+    }
+    # Many captions are of one image, whose references are then one list.
+    several = {tuple(texts): [] for texts in references}
+    for texts, split in several.items():
+        split += [words[text] for text in texts]
+    most, each = limit("TFCAP_MAX_WORDS"), np.zeros(len(captions))
+    rows = [
+        i
+        for i, caption in enumerate(captions)
+        if 0 < len(words[caption]) <= most and len(references[i])
+    ]
+    if rows:
+        each[rows] = score(
+            [words[captions[i]] for i in rows],
+            [several[tuple(references[i])] for i in rows],
+        ).each
+    return each

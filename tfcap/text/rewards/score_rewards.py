@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from tfcap.text.coco_frequencies import coco_document_frequencies
 from tfcap.text.document_frequencies import DocumentFrequencies
+from tfcap.text.document_frequencies import coco_document_frequencies
 from tfcap.text.ngrams import check_order
 from tfcap.text.rewards.caption_reward import CaptionReward
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import check_smoothing
+from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import ORDERS
 from tfcap.text.scores.cider import check_sigma
 from tfcap.text.scores.cider import cider_d
-from tfcap.text.scores.cider_r import cider_r
+from tfcap.text.scores.cider import cider_r
 from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.meteor_resources import meteor_resources
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.spice_spacy import load_parser
@@ -107,7 +107,6 @@ def cider_r_reward(
 def bleu_reward(
     max_order: int = 4,
     smoothing: str | None = "exponential",
-    effective_order: bool = False,
     **options: Any,
 ) -> CaptionReward:
     """BLEU of single captions as a reward function, in `[0, 1]`.
@@ -116,10 +115,8 @@ def bleu_reward(
         max_order: Integer, longest n-gram. Defaults to `4`.
         smoothing: See `tfcap.text.bleu()`. Defaults to `"exponential"`: without
             any, all captions that share no 4-gram are worth the same nothing.
-        effective_order: Boolean, whether BLEU is only of those orders that a
-            caption is long enough for. Defaults to `False`: one of fewer than
-            `max_order` words then gets 0, be it perfect, unless `smoothing` is
-            `"add_one"`.
+            One of fewer than `max_order` words gets 0, be it perfect, unless
+            this is `"add_one"`.
         **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
@@ -138,10 +135,7 @@ def bleu_reward(
     check_order(max_order)
     check_smoothing(smoothing)
     score = functools.partial(
-        _longest_bleu,
-        max_order=max_order,
-        smoothing=smoothing,
-        effective_order=effective_order,
+        _longest_bleu, max_order=max_order, smoothing=smoothing
     )
     name = f"bleu_{max_order}"
     return CaptionReward(score, name, **options)
@@ -274,15 +268,8 @@ def chair_reward(
     return CaptionReward(score, "chair", **options)
 
 
-def _longest_bleu(
-    candidates, references, max_order, smoothing, effective_order
-):
-    scores = bleu(candidates, references, max_order, smoothing)
-    if not effective_order:
-        return scores[-1]
-    orders = np.clip([len(words) for words in candidates], 1, max_order)
-    each = np.array([scores[k - 1].each[i] for i, k in enumerate(orders)])
-    return Scores(float(each.mean()), each)
+def _longest_bleu(candidates, references, max_order, smoothing):
+    return bleu(candidates, references, max_order, smoothing)[-1]
 
 
 def _negative_chair(candidates, references, objects):

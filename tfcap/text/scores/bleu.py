@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.text.ngrams import check_order
-from tfcap.text.scores.blocks import blocks
-from tfcap.text.scores.blocks import earlier_occurrences
+from tfcap.text.scores.comparison import blocks
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.comparison import compare_within
+from tfcap.text.scores.comparison import earlier_occurrences
 from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_caption_sets

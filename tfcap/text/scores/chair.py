@@ -1,16 +1,173 @@
 """CHAIR: objects in captions that are not in the image."""
 
 import functools
+import os
 from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tfcap.text.scores.object_synonyms import ObjectSynonyms
+from tfcap._io import read_lines
+from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
+
+#: Endings of plurals, and of what they are plurals of.
+_PLURALS = (
+    *(("s", ""), ("es", ""), ("ies", "y"), ("ves", "f"), ("ves", "fe")),
+    *(("men", "man"), ("mice", "mouse"), ("geese", "goose")),
+)
+#: Pairs of words that are no object of the second one.
+_OTHERS = frozenset(["home plate", "train track"])
+#: What a word before another one says of it, and is then no person.
+_YOUNG = tuple(
+    "bird cat dog horse sheep cow elephant bear zebra giraffe animal "
+    "cub".split()
+)
+_QUALIFIERS = {"baby": _YOUNG, "adult": _YOUNG, "passenger": ("jet", "train")}
+
+
+class ObjectSynonyms:
+    """Objects, each with all the words that stand for it.
+
+    Words are looked up in the singular, and names of several words before
+    those of one. The rules of the published list's evaluation hold, too: a
+    "baby elephant" and a "passenger train" mention no person, a "toilet seat"
+    and a "seat" of a toilet no chair, a "train track" no train and the "home
+    plate" nothing.
+
+    The published list, which CHAIR is defined by, names the 80 objects of
+    COCO: `data/synonyms.txt` of https://github.com/LisaAnne/Hallucination
+    (4 KB; BSD 2-Clause licence, its README says), which is not part of this
+    package. Pass a copy to `load()`.
+
+    Args:
+        groups: Iterable of sequences of strings, the names of each object; the
+            first one is what the object is called. A later group wins where
+            two share a name.
+
+    Attributes:
+        objects: Tuple of the names of the objects.
+
+    Raises:
+        ValueError: If there is no name at all.
+
+    Example:
+
+    >>> from tfcap.text.scores.chair import ObjectSynonyms
+    >>> objects = ObjectSynonyms(
+    ...     [["person", "woman"], ["dog", "puppy"], ["hot dog"]]
+    ... )
+    >>> objects.mentioned("two women feed puppies a hot dog".split())
+    ['person', 'dog', 'hot dog']
+
+    Reference:
+
+    - Rohrbach et al., Object Hallucination in Image Captioning, EMNLP 2018,
+      section 2.1; the list builds upon that of Lu et al., Neural Baby Talk,
+      CVPR 2018
+    """
+
+    def __init__(self, groups: Iterable[Sequence[str]]):
+        self._names, objects = {}, []
+        for group in groups:
+            names = [" ".join(caption_tokenize(name)) for name in group]
+            names = [name for name in names if name]
+            objects += names[:1]
+            self._names |= dict.fromkeys(names, names[0] if names else "")
+        if not objects:
+            raise ValueError(
+                "`groups` must hold names of objects. Received: none. Give a "
+                "line for each object: its name, comma, a synonym."
+            )
+        self.objects = tuple(dict.fromkeys(objects))
+        known = {word for name in self._names for word in name.split()}
+        phrases = {name: name for name in _OTHERS}
+        for word, nouns in _QUALIFIERS.items():
+            phrases |= {f"{word} {noun}": noun for noun in nouns}
+        phrases["toilet seat"] = "toilet"
+        self._phrases = {
+            phrase: self._names.get(noun)
+            for phrase, noun in phrases.items()
+            # Where the words mean nothing, nothing is to be kept from them.
+            if known.intersection(phrase.split())
+        }
+        self._phrases |= self._names
+        self._known = known.union(*(x.split() for x in self._phrases))
+        self._longest = max(len(name.split()) for name in self._phrases)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "ObjectSynonyms":
+        """Reads a file with a line for each object, names with commas between.
+
+        Args:
+            path: String or path, such as that of the published list.
+
+        Returns:
+            An `ObjectSynonyms`.
+
+        Raises:
+            ValueError: If there is no name in it.
+            OSError: If there is no such file.
+        """
+        return cls(line.split(",") for line in read_lines(path))
+
+    @classmethod
+    def of(cls, objects) -> "ObjectSynonyms":
+        """Reads a file by its path, or makes synonyms of groups of names."""
+        if isinstance(objects, cls):
+            return objects
+        if isinstance(objects, str | os.PathLike):
+            return cls.load(objects)
+        return cls(objects)
+
+    def mentioned(self, words: Sequence[str]) -> list[str]:
+        """Returns the objects that a caption mentions, as often as it does.
+
+        Args:
+            words: List of strings, a tokenized caption.
+        """
+        words = [self._singular(word) for word in words]
+        found, spelled, start = [], [], 0
+        while start < len(words):
+            for size in range(self._longest, 0, -1):
+                name = " ".join(words[start : start + size])
+                if name in self._phrases and start + size <= len(words):
+                    found.append(self._phrases[name])
+                    spelled.append(name)
+                    start += size
+                    break
+            else:
+                start += 1
+        toilet = self._names.get("toilet")
+        seats = toilet is not None and toilet in found
+        return [
+            thing
+            for thing, name in zip(found, spelled)
+            if thing is not None and not (seats and name == "seat")
+        ]
+
+    def object_of(self, name: str) -> str:
+        """Returns the object that a name stands for; else the name itself."""
+        return self._names.get(" ".join(caption_tokenize(name)), name)
+
+    def _singular(self, word):
+        """A word as names have it, if they have its singular."""
+        if word in self._known:
+            return word
+        for plural, ending in _PLURALS:
+            singular = word[: len(word) - len(plural)] + ending
+            if word.endswith(plural) and singular in self._known:
+                return singular
+        return word
+
+    def __repr__(self):
+        return (
+            f"<ObjectSynonyms: {len(self._names)} names of "
+            f"{len(self.objects)} objects>"
+        )
 
 
 def chair(

@@ -1,6 +1,7 @@
-"""CIDEr and CIDEr-D: TF-IDF weighted n-gram similarity to the references."""
+"""CIDEr, CIDEr-D, CIDEr-R, Self-CIDEr: similarity to the references."""
 
 import functools
+import re
 from collections.abc import Callable
 from collections.abc import Sequence
 
@@ -10,14 +11,16 @@ from numpy.typing import NDArray
 from tfcap.text.ngrams import distinct_pairs
 from tfcap.text.ngrams import number_ngrams
 from tfcap.text.ngrams import row_of_word
-from tfcap.text.scores.blocks import blocks
-from tfcap.text.scores.blocks import earlier_occurrences
+from tfcap.text.scores.comparison import blocks
 from tfcap.text.scores.comparison import compare_with_references
+from tfcap.text.scores.comparison import compare_within
+from tfcap.text.scores.comparison import earlier_occurrences
+from tfcap.text.scores.comparison import known_ids
 from tfcap.text.scores.comparison import number_words
-from tfcap.text.scores.comparison import vocabulary_ids
+from tfcap.text.scores.comparison import occurrences
 from tfcap.text.scores.comparison import word_ids
 from tfcap.text.scores.scores import Scores
-from tfcap.text.tokenizers import as_vocabulary
+from tfcap.text.scores.scores import check_caption_sets
 
 #: CIDEr counts n-grams of one to four words.
 ORDERS = 4
@@ -27,7 +30,6 @@ def cider(
     candidates: Sequence[Sequence],
     references: Sequence[Sequence[Sequence]],
     document_frequencies=None,
-    vocabulary=None,
 ) -> Scores:
     """Plain CIDEr: the mean cosine of a caption with its references.
 
@@ -46,8 +48,6 @@ def cider(
             those of `candidates[i]`.
         document_frequencies: A `tfcap.text.DocumentFrequencies`, optional,
             see `cider_d()`. Defaults to those of `references`.
-        vocabulary: The `Vocabulary` of the document frequencies, for captions
-            given as words.
 
     Returns:
         `Scores` in [0, 10]; `corpus` is the mean of `each`.
@@ -74,7 +74,6 @@ def cider(
         candidates,
         references,
         document_frequencies,
-        vocabulary,
         clipped=False,
     )
 
@@ -83,7 +82,6 @@ def cider_d(
     candidates: Sequence[Sequence],
     references: Sequence[Sequence[Sequence]],
     document_frequencies=None,
-    vocabulary=None,
     sigma: float = 6.0,
 ) -> Scores:
     """CIDEr-D: how much a caption says what people say of its image.
@@ -112,14 +110,11 @@ def cider_d(
         references: List of lists of tokenized captions: `references[i]` are
             those of `candidates[i]`. A list shared by several candidates (the
             same object) is read only once.
-        document_frequencies: A `tfcap.text.DocumentFrequencies`, optional.
-            Captions are then words, with `vocabulary` unless words were
-            counted in strings, or lists of ids.
-            Defaults to those of `references`, each list being one document.
-        vocabulary: The `Vocabulary` of the document frequencies, for captions
-            given as words. Words that it lacks are all one word, UNK. Where
-            the table counts EOS it is added; captions of ids are scored as
-            they are given.
+        document_frequencies: A `tfcap.text.DocumentFrequencies`, optional. If
+            it counted words of strings, captions are words; if it counted
+            ids, they are lists of these ids, which end with EOS where the
+            table counts it. Defaults to those of `references`, each list
+            being one document.
         sigma: Float, difference in length that costs a factor `exp(-1/2)`.
             Defaults to `6.0`.
 
@@ -129,8 +124,9 @@ def cider_d(
     Raises:
         ValueError: If lists are empty or of different lengths, if there are
             references of only one image and no document frequencies, or if
-            the vocabulary or an id is not theirs.
-        TypeError: If captions are not tokenized.
+            an id is not of their vocabulary.
+        TypeError: If captions are not tokenized, or words where ids are
+            counted.
 
     Example:
 
@@ -160,7 +156,6 @@ def cider_d(
         candidates,
         references,
         document_frequencies,
-        vocabulary,
         penalty=penalty,
     )
 
@@ -177,7 +172,6 @@ def consensus(
     candidates,
     references,
     document_frequencies=None,
-    vocabulary=None,
     clipped: bool = True,
     penalty: Callable | None = None,
 ) -> Scores:
@@ -188,7 +182,7 @@ def consensus(
             a factor for every pair. Defaults to 1.
     """
     comparison = compare_with_references(
-        candidates, references, encoder_for(document_frequencies, vocabulary)
+        candidates, references, _encoder(document_frequencies)
     )
     idf = inverse_document_frequencies(comparison, document_frequencies)
     pairs = similarities(comparison, idf, clipped).mean(axis=0)
@@ -199,28 +193,17 @@ def consensus(
     return Scores(float(each.mean()), each)
 
 
-def encoder_for(document_frequencies, vocabulary):
-    """The encoder of captions: by the vocabulary of a table, or freely."""
+def _encoder(document_frequencies):
+    """The encoder of captions: as a table counts them, or freely."""
     if document_frequencies is None:
-        if vocabulary is not None:
-            raise ValueError(
-                "`vocabulary` must come with `document_frequencies`. "
-                "Received: a vocabulary alone. Leave it out: words are "
-                "compared as they are."
-            )
         return number_words
-    if document_frequencies.words is not None:
-        table = document_frequencies.vocabulary
-        end = table.eos if document_frequencies.count_eos else None
-        return functools.partial(word_ids, table, end)
-    if vocabulary is not None:
-        vocabulary = as_vocabulary(vocabulary)
-        document_frequencies.check_vocabulary(vocabulary)
-    return vocabulary_ids(
-        vocabulary,
-        document_frequencies.vocabulary_size,
-        document_frequencies.count_eos,
-    )
+    if document_frequencies.words is None:
+        return functools.partial(
+            known_ids, document_frequencies.vocabulary_size
+        )
+    table = document_frequencies.vocabulary
+    end = table.eos if document_frequencies.count_eos else None
+    return functools.partial(word_ids, table, end)
 
 
 def inverse_document_frequencies(
@@ -317,3 +300,182 @@ def _norms(squares, lengths):
     rows = row_of_word(lengths)
     sums = [np.bincount(rows, x[:-1], len(lengths)) for x in squares]
     return np.sqrt(sums)
+
+
+def cider_r(
+    candidates: Sequence[Sequence],
+    references: Sequence[Sequence[Sequence]],
+    document_frequencies=None,
+):
+    """CIDEr-R: CIDEr-D that is lenient on length and strict on repetition.
+
+    The Gaussian of CIDEr-D makes a long caption of slightly wrong length
+    worthless, and a model that learns from it fills up with repeated words.
+    CIDEr-R measures the difference in length relative to the reference, and
+    makes saying a word more often, or less often, than the reference cost.
+
+    ```python
+    repetition = geometric mean over distinct words w of the candidate of
+        1 / (1 + abs(count_r(w) - count_c(w))) if w in reference
+        else 1 / count_c(w)
+    length = exp(-((length_c - length_r) / length_r) ** 2)
+    similarity_n *= repetition**0.8 * length**0.2    # of clipped cosines
+    CIDEr_R = 10 * mean over references, mean over n (similarity_n)
+    ```
+
+    Words of the repetition penalty are runs of letters and digits, so that
+    punctuation may repeat and "t-shirt" is two; ids are taken as they are.
+
+    Args:
+        candidates: List of tokenized captions.
+        references: List of lists of tokenized captions: `references[i]` are
+            those of `candidates[i]`.
+        document_frequencies: A `tfcap.text.DocumentFrequencies`, optional,
+            see `cider_d()`. Defaults to those of `references`.
+
+    Returns:
+        `Scores` in [0, 10]; `corpus` is the mean of `each`. An empty caption
+        gets 0.
+
+    Raises:
+        ValueError: If lists are empty or of different lengths, or if there
+            are references of only one image and no document frequencies.
+        TypeError: If captions are not tokenized.
+
+    Example:
+
+    >>> from tfcap.text.scores.cider import cider_r
+    >>> candidates = [["two", "two", "dogs"], ["a", "bus"]]
+    >>> references = [[["two", "dogs", "play"]], [["a", "red", "bus"]]]
+    >>> cider_r(candidates, references).each.round(4)
+    array([1.9257, 1.9964])
+
+    Reference:
+
+    - Dos Santos et al., CIDEr-R: Robust Consensus-based Image Description
+      Evaluation, W-NUT 2021; equal to gabrielsantosrv/coco-caption
+    """
+
+    def penalty(comparison):
+        words = compare_with_references(*_split(candidates, references))
+        repetition = _repetition_penalty(words)
+        length = _length_penalty(comparison)
+        return repetition**0.8 * length**0.2
+
+    return consensus(
+        candidates,
+        references,
+        document_frequencies,
+        penalty=penalty,
+    )
+
+
+def _length_penalty(comparison):
+    lengths = np.maximum(comparison.lengths, 1)
+    ours = lengths[np.repeat(comparison.left, comparison.sizes)]
+    theirs = lengths[comparison.right]
+    return np.exp(-(((ours - theirs) / theirs) ** 2))
+
+
+def _repetition_penalty(comparison):
+    ranks = earlier_occurrences(comparison, 1, comparison.left)[0]
+    counts = occurrences(comparison, 1, comparison.left)[0].astype(float)
+    penalty = np.ones(len(comparison.right))
+    for block in blocks(comparison):
+        ours = counts[block.words]
+        theirs = block.count_runs(1)[0].astype(float)
+        excess = np.where(theirs > 0, np.abs(theirs - ours), ours - 1)
+        once = (ranks[block.words] == 0) & (ours > 0)
+        logs = (np.log1p(excess, where=once, out=np.zeros_like(ours))).sum(0)
+        penalty[block.pairs] = np.exp(-logs / np.maximum(once.sum(0), 1))
+    return penalty
+
+
+def _split(candidates, references):
+    """Captions of runs of letters and digits; shared lists stay shared."""
+
+    @functools.cache
+    def parts(word):
+        return re.findall(r"\w+", word) if isinstance(word, str) else [word]
+
+    @functools.cache
+    def split_at(i):
+        return split(by_id[i])
+
+    def split(captions):
+        return [[p for w in words for p in parts(w)] for words in captions]
+
+    references = list(references)
+    by_id = {id(captions): captions for captions in references}
+    return split(candidates), [split_at(id(x)) for x in references]
+
+
+def self_cider(sets: list, references: Sequence[Sequence[Sequence]]) -> Scores:
+    """Self-CIDEr diversity of the captions of every image.
+
+    The plain CIDEr of each caption with each other one, itself included, is a
+    kernel matrix; the more its weight is spread over many directions, the
+    more the captions differ.
+
+    ```python
+    kernel[i, j] = mean over n (cosine(c_i, c_j))
+    roots = sqrt(eigenvalues(kernel))
+    diversity = -log(max(roots) / sum(roots)) / log(number of captions)
+    ```
+
+    Args:
+        sets: List with, for every image, the list of its tokenized captions,
+            at least two.
+        references: List of lists of tokenized captions, the documents that
+            say how rare an n-gram is: the references of all images of the
+            split, in any order.
+
+    Returns:
+        `Scores` in [0, 1] of the sets: 0 where all captions say the same, 1
+        where no two share an n-gram. `corpus` is the mean of `each`.
+
+    Raises:
+        ValueError: If a list is empty, a set holds one caption only, or there
+            are fewer than two documents.
+        TypeError: If captions are not tokenized.
+
+    Example:
+
+    >>> sets = [
+    ...     [["two", "dogs", "play"], ["two", "dogs", "play"]],
+    ...     [["a", "red", "bus"], ["the", "bus"]],
+    ... ]
+    >>> references = [[["two", "dogs", "play"]], [["a", "bus"]]]
+    >>> tfcap.text.self_cider(sets, references).each.round(4)
+    array([0.   , 0.822])
+
+    Reference:
+
+    - Wang and Chan, Describing like Humans: on Diversity in Image Captioning,
+      CVPR 2019; equal to `eval_self_cider` of self-critical.pytorch, but for
+      captions without any n-gram that weighs something (0 here, nan there)
+    """
+    check_caption_sets(sets, "sets", least=2)
+    check_caption_sets(references, "references")
+    comparison = compare_within(sets, itself=True, references=references)
+    idf = inverse_document_frequencies(comparison)
+    pairs = similarities(comparison, idf, clipped=False).mean(axis=0)
+    each = _diversities(pairs, np.array([len(s) for s in sets]))
+    return Scores(float(each.mean()), each)
+
+
+def _diversities(pairs, sizes):
+    """Diversities from the entries of kernels of several sizes."""
+    each = np.empty(len(sizes))
+    starts = np.cumsum(sizes**2) - sizes**2
+    for size in np.unique(sizes):
+        chosen = np.flatnonzero(sizes == size)
+        entries = starts[chosen, None] + np.arange(size**2)
+        values = np.linalg.eigvalsh(pairs[entries].reshape(-1, size, size))
+        roots = np.sqrt(np.maximum(values, 0))
+        total = roots.sum(axis=1)
+        share = roots[:, -1] / np.where(total == 0, 1, total)
+        share[total == 0] = 1
+        each[chosen] = -np.log(share) / np.log(size)
+    # Not -0.0 where all captions are the same.
+    return np.maximum(each, 0.0)

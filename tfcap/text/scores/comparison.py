@@ -3,10 +3,12 @@
 import collections
 import itertools
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfcap.text.ngrams import flatten_rows
 from tfcap.text.scores.scores import check_aligned
@@ -43,31 +45,24 @@ def number_words(sentences):
     return ids, lengths
 
 
-def vocabulary_ids(vocabulary, size: int, eos: bool = False) -> Callable:
-    """Function that gives ragged rows of the ids of a vocabulary."""
-
-    def encode(sentences):
-        if vocabulary is not None:
-            sentences = [vocabulary.encode(x, eos=eos) for x in sentences]
-        try:
-            ids, lengths = flatten_rows(sentences)
-        except ValueError as error:
-            raise TypeError(
-                "`vocabulary` must be given where captions are words and "
-                "`document_frequencies` are those of ids. Received: "
-                f"vocabulary=None ({error}). Pass the vocabulary of the "
-                "document frequencies."
-            ) from error
-        if len(ids) and not 0 <= ids.min() <= ids.max() < size:
-            raise ValueError(
-                "Captions must hold ids of the vocabulary that the document "
-                f"frequencies were counted with, from 0 to {size - 1}. "
-                f"Received: ids from {ids.min()} to {ids.max()}. Encode them "
-                "with that vocabulary."
-            )
-        return ids, lengths
-
-    return encode
+def known_ids(size: int, sentences):
+    """Ragged rows of sentences of ids below a size."""
+    try:
+        ids, lengths = flatten_rows(sentences)
+    except ValueError as error:
+        raise TypeError(
+            "Captions must hold ids where `document_frequencies` are those of "
+            f"ids. Received: words ({error}). Encode them with the vocabulary "
+            "of the document frequencies, or count these in strings."
+        ) from error
+    if len(ids) and not 0 <= ids.min() <= ids.max() < size:
+        raise ValueError(
+            "Captions must hold ids of the vocabulary that the document "
+            f"frequencies were counted with, from 0 to {size - 1}. "
+            f"Received: ids from {ids.min()} to {ids.max()}. Encode them "
+            "with that vocabulary."
+        )
+    return ids, lengths
 
 
 def word_ids(vocabulary, end: int | None, sentences):
@@ -130,7 +125,6 @@ def compare_within(
     sets: Sequence[Sequence[Sequence]],
     itself: bool = False,
     references: Sequence[Sequence[Sequence]] = (),
-    encode: Callable = number_words,
 ) -> Comparison:
     """Pairs every caption of a set with the others of its set.
 
@@ -139,7 +133,7 @@ def compare_within(
     """
     set_sizes = np.fromiter(map(len, sets), np.int64, len(sets))
     group_sizes = np.fromiter(map(len, references), np.int64, len(references))
-    ids, lengths = encode(
+    ids, lengths = number_words(
         list(itertools.chain.from_iterable([*sets, *references]))
     )
     index = ragged_arange(set_sizes)
@@ -170,3 +164,168 @@ def _starts(sizes):
 
 def _owners(sizes):
     return np.repeat(np.arange(len(sizes)), sizes)
+
+
+#: Cells of the tables of one block.
+_CELLS = 2**20
+
+
+class Block(NamedTuple):
+    """Some of `left` of a comparison, each with all of its `right`.
+
+    Two captions are compared as a table that says which word of the one equals
+    which word of the other; an n-gram that both hold is a run on a diagonal of
+    the table. That needs no hashing of n-grams, and with the pairs on the last
+    axis every step is one pass over contiguous bytes. Captions of like length
+    go together into blocks that fit into the cache.
+    """
+
+    left: np.ndarray  # (m,) which of `left`
+    pairs: np.ndarray  # (p,) which pairs
+    starts: np.ndarray  # (m,) first pair of each `left`, within the block
+    words: np.ndarray  # (T, p) index of each word of `left`, n for none
+    ids: np.ndarray  # (T, p) these words, -1 for none
+    others: np.ndarray  # (W, p) the words of `right`, -2 for none
+
+    @property
+    def equal(self):
+        """Boolean `(T, W, p)`, whether word t equals word w of `right`."""
+        return self.ids[:, None] == self.others[None]
+
+    def count_runs(self, max_order):
+        """Times that n-grams of `left` occur in `right`, see `count_runs()`."""
+        return count_runs(self.equal, max_order)
+
+    def rank_runs(self, max_order):
+        """Times that n-grams of `left` came earlier in it."""
+        steps = np.arange(len(self.ids))
+        before = (steps < steps[:, None])[:, :, None]
+        return count_runs(self.equal & before, max_order)
+
+    def count_common(self):
+        """Lengths of the longest common subsequences, `(p,)`."""
+        return count_common(self.equal)
+
+
+def blocks(comparison) -> Iterator[Block]:
+    """Cuts a comparison into blocks.
+
+    Yields:
+        `Block`s that hold every one of `left` exactly once.
+    """
+    ids, lengths, left, right, sizes = comparison[:5]
+    ids = ids.astype(np.int16 if ids.max(initial=0) < 2**15 else np.int32)
+    left_ids, right_ids = np.append(ids, ids.dtype.type(-1)), np.append(ids, -2)
+    right_ids = right_ids.astype(ids.dtype)
+    first = np.cumsum(sizes) - sizes
+    row_starts = np.cumsum(lengths) - lengths
+    width = np.maximum(
+        np.maximum.reduceat(lengths[right], first), lengths[left]
+    )
+    order = np.argsort(width, kind="stable")
+    cells = np.cumsum((sizes * width**2)[order])
+    cuts = np.flatnonzero(np.diff(cells // _CELLS)) + 1
+    for chosen in np.split(order, cuts):
+        counts = sizes[chosen]
+        starts = np.cumsum(counts) - counts
+        pairs = np.arange(counts.sum())
+        pairs += np.repeat(first[chosen] - starts, counts)
+        rows = np.repeat(left[chosen], counts)
+        words = _words(rows, row_starts, lengths, len(ids))
+        others = _words(right[pairs], row_starts, lengths, len(ids))
+        yield Block(
+            chosen, pairs, starts, words, left_ids[words], right_ids[others]
+        )
+
+
+def _words(rows, row_starts, lengths, none):
+    """Indices of the words of some rows, `(T, p)`, `none` where a row ends."""
+    steps = np.arange(lengths[rows].max(initial=0))[:, None]
+    return np.where(steps < lengths[rows], row_starts[rows] + steps, none)
+
+
+def count_runs(equal: NDArray, max_order: int) -> NDArray:
+    """Counts how often the n-grams of one caption occur in the other.
+
+    Args:
+        equal: Boolean array of shape `(T, W, p)`, see `Block`.
+
+    Returns:
+        Integer array of shape `(max_order, T, p)`: at `[k - 1, t]` the number
+        of times that the n-gram of order `k` that starts at word `t` of the
+        one caption occurs in the other.
+    """
+    steps, others, pairs = equal.shape
+    dtype = np.uint8 if others < 2**8 else np.uint32
+    counts = np.zeros((max_order, steps, pairs), dtype)
+    runs = equal
+    for k in range(min(max_order, steps, others)):
+        if k:
+            runs = runs[:-1, :-1] & equal[k:, k:]
+        tally = runs.view(np.uint8)
+        np.add.reduce(tally, axis=1, dtype=dtype, out=counts[k, : steps - k])
+    return counts
+
+
+def count_common(equal: NDArray) -> NDArray:
+    """Length of the longest common subsequence of each pair.
+
+    Args:
+        equal: Boolean array of shape `(T, W, p)`, see `Block`.
+
+    Returns:
+        Integer array of shape `(p,)`.
+    """
+    steps, others, pairs = equal.shape
+    dtype = np.uint8 if min(steps, others) < 2**8 else np.uint32
+    # longest[w]: of the words so far and the first w words of the other.
+    longest = np.zeros((others + 1, pairs), dtype)
+    for t in range(steps):
+        longer = longest[:-1] + equal[t]
+        np.maximum(longest[1:], longer, out=longer)
+        for w in range(others):
+            np.maximum(longest[w], longer[w], out=longest[w + 1])
+    return longest[-1]
+
+
+def earlier_occurrences(
+    comparison, max_order: int, rows: NDArray | None = None
+) -> NDArray:
+    """Counts how often the n-gram at each word came earlier in its caption.
+
+    With these ranks, sums over the distinct n-grams of a caption become sums
+    over its words: an n-gram that occurs `c` times has the ranks 0 to c - 1,
+    so that `min(c, r)` is the number of its ranks below `r`, and `c**2` is
+    the sum of `2 * rank + 1`.
+
+    Args:
+        rows: Integer array, optional. The rows to look at. Defaults to all;
+            the ranks of other rows are 0.
+
+    Returns:
+        Integer array of shape `(max_order, n + 1)`; the last column stands
+        for "no word".
+    """
+    return _occurrences(comparison, max_order, rows, Block.rank_runs)
+
+
+def occurrences(comparison, max_order, rows=None):
+    """Counts how often the n-gram at each word occurs in its caption.
+
+    Args and returns: See `earlier_occurrences()`.
+    """
+    return _occurrences(comparison, max_order, rows, Block.count_runs)
+
+
+def _occurrences(comparison, max_order, rows, count):
+    """Compares every row with itself."""
+    lengths = comparison.lengths
+    rows = np.arange(len(lengths)) if rows is None else rows
+    alone = comparison._replace(
+        left=rows, right=rows, sizes=np.ones(len(rows), np.int64)
+    )
+    dtype = np.uint8 if lengths.max(initial=0) < 2**8 else np.uint32
+    counts = np.zeros((max_order, len(comparison.ids) + 1), dtype)
+    for block in blocks(alone):
+        counts[:, block.words] = count(block, max_order)
+    return counts

@@ -1,7 +1,6 @@
 """METEOR 1.5 of English captions."""
 
 import functools
-import operator
 from collections.abc import Callable
 from collections.abc import Sequence
 
@@ -63,8 +62,8 @@ def meteor(
         `Scores`, in `[0, 1]`.
 
     Raises:
-        ValueError: If lists are empty or of different lengths, a caption has
-            more than `TFCAP_MAX_WORDS` words, or `num_workers` is negative.
+        ValueError: If lists are empty or of different lengths, or a caption
+            has more than `TFCAP_MAX_WORDS` words.
         TypeError: If captions are not lists of strings.
         MissingScoreError: If its tables are missing, which are in the package
             pycocoevalcap, or the package snowballstemmer.
@@ -118,78 +117,17 @@ def _all_counts(candidates, references, num_workers):
 
 def _few_counts(candidates, references):
     """Counts of each caption with the first reference of its best ones."""
-    resources, counts, numbers = meteor_resources(), [], []
+    resources, best = meteor_resources(), []
     for candidate, several in zip(candidates, references):
         caption = resources.words(joined(candidate))
-        found = _promising(
-            caption,
-            [resources.words(joined(words)) for words in several],
-            resources,
-        )
-        counts += found
-        numbers.append(len(found))
-    counts, best, start = np.array(counts, float), [], 0
-    scores = _scores(counts)
-    for number in numbers:
-        end = start + number
-        best.append(counts[start + np.argmax(scores[start:end])])
-        start = end
+        others = [resources.words(joined(words)) for words in several]
+        counts = [_counts(caption, other, resources) for other in others]
+        counts = np.array(counts, float)
+        best.append(counts[np.argmax(_scores(counts))])
     return best
 
 
-def _promising(caption, references, resources):
-    """Counts with the references that may be the best, in their order.
-
-    To align takes longest: what its matches allow at most tells which
-    references need not be.
-    """
-    pairs = [(r, find_matches(caption, r, resources)) for r in references]
-    bounds = [_bound(caption, *pair, resources) for pair in pairs]
-    best, counts = 0.0, {}
-    for k in sorted(range(len(pairs)), key=bounds.__getitem__, reverse=True):
-        if counts and bounds[k] < best:
-            break
-        counts[k] = _counts(caption, *pairs[k], resources)
-        # Less what rounding may make of it.
-        score = float(_scores(np.array(counts[k], float)))
-        best = max(best, score - 1e-9)
-    return [counts[k] for k in sorted(counts)]
-
-
-def _bound(caption, reference, matches, resources):
-    """A score that no alignment exceeds: all words matched, in one chunk."""
-    of_caption, of_reference = [0.0] * len(caption), [0.0] * len(reference)
-    for found in matches:
-        for matcher, start, length, caption_start, caption_length in found:
-            weight = WEIGHTS[matcher]
-            for k in range(start, start + length):
-                of_reference[k] = max(of_reference[k], weight)
-            for k in range(caption_start, caption_start + caption_length):
-                of_caption[k] = max(of_caption[k], weight)
-    sides = ((caption, of_caption), (reference, of_reference))
-    rates = []
-    for words, weights in sides:
-        kinds = [
-            1 - DELTA if word in resources.function_words else DELTA
-            for word in words
-        ]
-        most = sum(map(operator.mul, kinds, weights))
-        rates.append(most / sum(kinds) if kinds else 0.0)
-    words = sum(weight > 0 for _, weights in sides for weight in weights)
-    whole = words == len(caption) + len(reference)
-    return _formula(*rates, words, 0 if whole else 1)
-
-
-def _formula(precision, recall, words, chunks):
-    """METEOR of rates, of words on both sides, and of chunks."""
-    if not precision or not recall:
-        return 0.0
-    mean = 1 / ((1 - ALPHA) / precision + ALPHA / recall)
-    penalty = GAMMA * (chunks / (words / 2)) ** BETA
-    return max(mean * (1 - penalty), 0.0)
-
-
-def _counts(caption, reference, matches, resources):
+def _counts(caption, reference, resources):
     """Counts from which the score is computed.
 
     Returns:
@@ -199,6 +137,7 @@ def _counts(caption, reference, matches, resources):
         begins with the number of chunks, 0 where all words are in one.
     """
     counts = [[0] * 4 for _ in range(6)]
+    matches = find_matches(caption, reference, resources)
     matches = align(caption, matches)
     parts = [(0, caption, reference)]
     for matcher, start, length, caption_start, caption_length in matches:

@@ -4,7 +4,9 @@ import functools
 import gzip
 import importlib.util
 import os
+import re
 import zipfile
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -14,12 +16,164 @@ from tfcap._io.cache import cache_folder
 from tfcap._io.cache import keep
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.missing_score import find_file
-from tfcap.text.scores.meteor_normalization import ALWAYS
-from tfcap.text.scores.meteor_normalization import BEFORE_NUMBERS
-from tfcap.text.scores.meteor_normalization import normalize
-from tfcap.text.scores.synonym_sets import SynonymSets
-from tfcap.text.scores.synonym_sets import meteor_folder
-from tfcap.text.scores.synonym_sets import program_lines
+from tfcap.text.missing_score import find_package
+
+_LETTER = "A-Za-zŠŽšžŸÀ-ÖØ-öø-žЀ-ӿԀ-ԧꙀ-ꙮ꙾-ꚗᴀ-ᵿ"
+_ALNUM = "0-9" + _LETTER
+
+#: Kinds of abbreviations: kept with their dot always, or before a number.
+ALWAYS, BEFORE_NUMBERS = 1, 2
+
+#: Pattern and replacement, in this order: those of the Moses tokenizer.
+_RULES = (
+    (r"([^0-9]),([^0-9])", r"\1 , \2"),
+    (r"([0-9]),([^0-9])", r"\1 , \2"),
+    (r"([^0-9]),([0-9])", r"\1 , \2"),
+    (r"[`‘’]", "'"),
+    (r"[“”]|''", ' " '),
+    (r"–", "-"),
+    (r"--", "-"),
+    (rf"([{_ALNUM}.])-([{_ALNUM}])", r"\1 \2"),
+    (rf"([^{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
+    (rf"([^{_ALNUM}])'([{_LETTER}])", r"\1 ' \2"),
+    (rf"([{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
+    (rf"([{_LETTER}])'([{_LETTER}])", r"\1 '\2"),
+    (r"([0-9])'(s)", r"\1 '\2"),
+)
+_SPACES = re.compile("[ \u2000-\u200a\u202f\u205f\u3000\xa0]+")
+_BLANK = " \t\n\r\f"
+#: Most lines: no rule changes them.
+_PLAIN = re.compile("[a-z0-9 ]*").fullmatch
+
+
+def normalize(line: str, abbreviations: Mapping[str, int]) -> list[str]:
+    """Splits a line into words, punctuation kept, in lower case.
+
+    Args:
+        line: String.
+        abbreviations: Dict of abbreviations without their last dot to
+            `ALWAYS` or `BEFORE_NUMBERS`.
+
+    Returns:
+        List of strings.
+    """
+    if _PLAIN(line):
+        return line.split()
+    line = re.sub(rf"([^{_ALNUM}\s.'`,\-‘’])", r" \1 ", f" {line} ")
+    line = _hide_dots(line)
+    for pattern, replacement in _RULES:
+        line = re.sub(pattern, replacement, line)
+    words = _words(line)
+    line = " ".join(
+        _without_dot(word, following, abbreviations)
+        for word, following in zip(words, [*words[1:], ""])
+    )
+    return _words(_SPACES.sub(" ", _show_dots(line)).lower())
+
+
+def _words(line):
+    return [word for word in re.split(f"[{_BLANK}]+", line) if word]
+
+
+def _hide_dots(line):
+    """Protects two and more dots from the rules of a single one."""
+    line = re.sub(r"\.(\.+)", r" DOTMULTI\1", line)
+    while "DOTMULTI." in line:
+        line = re.sub(r"DOTMULTI\.([^.])", r"DOTDOTMULTI \1", line)
+        line = line.replace("DOTMULTI.", "DOTDOTMULTI")
+    return line
+
+
+def _show_dots(line):
+    while "DOTDOTMULTI" in line:
+        line = line.replace("DOTDOTMULTI", "DOTMULTI.")
+    return line.replace("DOTMULTI", ".")
+
+
+def _without_dot(word, following, abbreviations):
+    """Splits off the dot that ends a sentence, not that of an abbreviation."""
+    if len(word) < 2 or not word.endswith("."):
+        return word
+    stem = word[:-1]
+    kind = abbreviations.get(stem)
+    if "." in stem and re.search(f"[{_LETTER}]", stem):
+        return word.replace(".", "")
+    if kind == ALWAYS or re.match("[a-z]", following):
+        return word
+    if kind == BEFORE_NUMBERS and re.match("[0-9]", following):
+        return word
+    return f"{stem} ."
+
+
+#: Endings of inflected English words and of their base forms, nouns, verbs
+#: and adjectives, as WordNet's `morphy` tries them.
+_ENDINGS = (
+    *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch")),
+    *(("shes", "sh"), ("men", "man"), ("ies", "y")),
+    *(("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e")),
+    *(("ed", ""), ("ing", "e"), ("ing", "")),
+    *(("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+)
+
+
+class SynonymSets:
+    """The sets of synonyms that words are in: WordNet 3.0, English.
+
+    They are those of METEOR's program in the package pycocoevalcap.
+
+    Args:
+        name: String, the score that is absent without them.
+
+    Raises:
+        MissingScoreError: If the package is missing, with what to do.
+    """
+
+    def __init__(self, name: str):
+        program = find_file(name, meteor_folder(name) / "meteor-1.5.jar")
+        with zipfile.ZipFile(program) as archive:
+            rows = program_lines(archive, "synonym/english.synsets")
+            self._sets = dict(zip(rows[::2], rows[1::2]))
+            rows = program_lines(archive, "synonym/english.exceptions")
+        self._bases = {}
+        for base, forms in zip(rows[::2], rows[1::2]):
+            for form in forms.split():
+                self._bases.setdefault(form, []).append(base)
+        # Words of captions come again and again.
+        self.of = functools.lru_cache(1 << 17)(self.of)
+
+    def of(self, word: str) -> frozenset[str]:
+        """Returns the sets of synonyms that a word or its base form is in."""
+        bases = self._bases.get(word) or [self._base(word)]
+        rows = [self._sets.get(form, "") for form in (word, *bases)]
+        return frozenset(number for row in rows for number in row.split())
+
+    def _base(self, word):
+        """The first base form in the dictionary, the word's ending removed."""
+        ending = ""
+        if word.endswith("ful"):
+            word, ending = word[:-3], "ful"
+        if word.endswith("ss") or len(word) <= 2:
+            return ""
+        for inflected, base in _ENDINGS:
+            form = word[: len(word) - len(inflected)] + base
+            if word.endswith(inflected) and form in self._sets:
+                return form + ending
+        return ""
+
+
+def meteor_folder(name: str):
+    """Returns the folder of METEOR's program.
+
+    Raises:
+        MissingScoreError: If the package is missing.
+    """
+    return find_package(name) / "meteor"
+
+
+def program_lines(archive: zipfile.ZipFile, name: str) -> list[str]:
+    """Returns the lines of a table in METEOR's program."""
+    return archive.read(name).decode().splitlines()
+
 
 NAME = "METEOR"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfcap.text.scores.blocks import blocks
+from tfcap.text.scores.comparison import blocks
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.scores import Scores
 

@@ -1,8 +1,11 @@
 """Rules that read a scene graph from the dependencies of a sentence."""
 
-from tfcap.text.scores.scene_graph import COLORS
-from tfcap.text.scores.scene_graph import SceneGraph
-
+COLORS = frozenset(
+    "beige black blond blonde blue bronze brown copper cream crimson dark gold "
+    "golden gray green grey indigo ivory khaki lavender lilac magenta maroon "
+    "navy olive orange peach pink purple red scarlet silver tan teal turquoise "
+    "violet white yellow".split()
+)
 _NOUNS = {"NN", "NNS", "NNP", "NNPS"}
 #: Nouns without a singular.
 _PLURALS = {
@@ -24,12 +27,15 @@ _POSSESSIVES = {"his", "her", "hers", "its", "their"}
 _RELATIVE = {"WDT", "WP", "IN"}
 
 
-def read_graph(sentence: list) -> SceneGraph:
+def read_graph(sentence: list) -> tuple[tuple, tuple, tuple]:
     """Reads a scene graph from the tokens of a parsed sentence.
 
     Args:
         sentence: List, or another sequence, of spaCy's tokens, whose
             dependencies have ClearNLP's labels.
+
+    Returns:
+        Objects, attributes and relations, as of a `SceneGraph`.
     """
     return _Reader(sentence).graph()
 
@@ -56,9 +62,7 @@ class _Reader:
             elif token.tag_.startswith("VB") and token.dep_ not in _MODIFIERS:
                 self.read_verb(token)
         objects = tuple(dict.fromkeys(self.names.values()))
-        return SceneGraph(
-            objects, tuple(self.attributes), tuple(self.relations)
-        )
+        return objects, tuple(self.attributes), tuple(self.relations)
 
     def add_attribute(self, thing, word):
         self.attributes[self.names[thing.i], word] = None
@@ -68,10 +72,10 @@ class _Reader:
             names = self.names[subject.i], relation, self.names[target.i]
             self.relations[names] = None
 
-    def things(self, token):
-        """Objects that a noun phrase names, those joined by "and", too."""
+    def things(self, tokens):
+        """Objects that noun phrases name, those joined by "and", too."""
         things = []
-        for part in _depth_first([token], self.parts):
+        for part in _depth_first([*tokens], self.parts):
             if part.lower_ in _PRONOUNS:
                 things += self.first(part)
             elif part.i in self.names:
@@ -109,22 +113,15 @@ class _Reader:
                     continue
                 for subject in shown or [noun]:
                     self.relate(subject, relation, thing)
-        for owner in noun.children:
-            if owner.dep_ == "poss":
-                owners = self.things(owner)
-                if owner.lower_ in _POSSESSIVES:
-                    owners = self.first(owner)
-                for thing in owners:
-                    self.relate(thing, "have", noun)
+        for owner in _children(noun, "poss"):
+            known = owner.lower_ in _POSSESSIVES
+            for thing in self.first(owner) if known else self.things([owner]):
+                self.relate(thing, "have", noun)
 
     def shown(self, noun):
         """Objects of a picture or a group."""
         preposition = _of(noun) if noun.lower_ in _FRAMES else None
-        return [
-            thing
-            for child in (preposition.children if preposition else ())
-            for thing in self.things(child)
-        ]
+        return self.things(preposition.children if preposition else ())
 
     def read_modifier(self, noun, word):
         """An adjective, a number, or a noun before a noun."""
@@ -144,25 +141,24 @@ class _Reader:
                 yield from self.after(child, child.lower_)
             elif child.dep_ == "advmod" or _is_adverb(child):
                 named = f"{child.lower_} " * _is_adverb(child)
-                for inner in child.children:
-                    if inner.dep_ == "prep":
-                        yield from self.after(inner, named + inner.lower_)
+                for inner in _children(child, "prep"):
+                    yield from self.after(inner, named + inner.lower_)
 
     def after(self, preposition, name):
         for named in _depth_first([(preposition, name)], _following):
             token, name = named
             if token.dep_ == "pobj" and not _following(named):
-                for thing in self.things(token):
+                for thing in self.things([token]):
                     yield name, thing
 
     def subjects(self, verb):
         """Objects that do what a verb says."""
         while True:
-            own = [c for c in verb.children if c.dep_ in ("nsubj", "nsubjpass")]
+            own = _children(verb, "nsubj", "nsubjpass")
             if own and not (verb.dep_ == "relcl" and own[0].tag_ in _RELATIVE):
-                return [thing for token in own for thing in self.things(token)]
+                return self.things(own)
             if verb.dep_ in ("acl", "relcl"):
-                return self.shown(verb.head) or self.things(verb.head)
+                return self.shown(verb.head) or self.things([verb.head])
             if verb.dep_ not in ("conj", "xcomp", "advcl", "ccomp"):
                 return []
             verb = verb.head
@@ -171,14 +167,9 @@ class _Reader:
         if _is_adverb(verb):
             return
         subjects = self.subjects(verb)
-        particle = [c.lower_ for c in verb.children if c.dep_ == "prt"]
+        particle = [c.lower_ for c in _children(verb, "prt")]
         name = " ".join([_verb_lemma(verb), *particle])
-        direct = [
-            thing
-            for child in verb.children
-            if child.dep_ == "dobj"
-            for thing in self.things(child)
-        ]
+        direct = self.things(_children(verb, "dobj"))
         after = list(self.prepositions(verb))
         if not subjects:  # "we see a dog on a bed"
             for thing in direct:
@@ -199,18 +190,14 @@ class _Reader:
         subjects = self.subjects(verb)
         complements = [
             part
-            for child in verb.children
-            if child.dep_ in ("acomp", "attr") and not _is_adverb(child)
+            for child in _children(verb, "acomp", "attr")
+            if not _is_adverb(child)
             for part in (child, *_joined(child))
         ]
-        nouns = [t for part in complements for t in self.things(part)]
-        if not subjects:
-            subjects = nouns
-        else:
-            for subject in subjects:
-                for part in complements:
-                    self.add_attribute(subject, part.lower_)
         for subject in subjects:
+            for part in complements:
+                self.add_attribute(subject, part.lower_)
+        for subject in subjects or self.things(complements):
             for relation, thing in self.prepositions(verb):
                 self.relate(subject, relation, thing)
 
@@ -219,7 +206,7 @@ _MODIFIERS = {"amod", "compound", "nmod", "aux", "auxpass", "npadvmod"}
 
 
 def _depth_first(nodes, below):
-    """Nodes, after each of them those below it, and so on.
+    """Nodes, each before those below it, and so on.
 
     Without recursion: a chain of a thousand words is deeper than Python's
     stack.
@@ -246,11 +233,16 @@ def _own_modifiers(token):
 
 
 def _joined(token):
+    """Words that "and" joins to a word."""
     return _depth_first(_conjuncts(token), _conjuncts)
 
 
 def _conjuncts(token):
-    return [child for child in token.children if child.dep_ == "conj"]
+    return _children(token, "conj")
+
+
+def _children(token, *labels):
+    return [child for child in token.children if child.dep_ in labels]
 
 
 def _following(named):
@@ -271,19 +263,14 @@ def _following(named):
 
 
 def _of(noun):
-    for child in noun.children:
-        if child.dep_ == "prep" and child.lower_ == "of":
-            return child
-    return None
+    found = (c for c in _children(noun, "prep") if c.lower_ == "of")
+    return next(found, None)
 
 
 def _is_adverb(token):
     """Whether a word begins a preposition: "next to", "left of"."""
     if token.lower_ in ("left", "right"):
-        of = _of(token)
-        return of is not None and not any(
-            c.dep_ == "det" for c in token.children
-        )
+        return _of(token) is not None and not _children(token, "det")
     return token.lower_ in _ADVERBS
 
 
@@ -297,9 +284,7 @@ def _is_thing(token):
         # Nobody commands in captions: "pillows on a bed".
         if parts <= {"prep", "punct", "acl"}:
             return True
-    if token.tag_ not in _NOUNS or token.dep_ == "compound":
-        return False
-    if token.dep_ == "nmod":
+    if token.tag_ not in _NOUNS or token.dep_ in ("compound", "nmod"):
         return False
     if _is_amount(token) or _is_adverb(token):
         return False

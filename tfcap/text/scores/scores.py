@@ -1,6 +1,6 @@
-"""The result of a score function, and checks of its arguments."""
+"""The result of a score function, sums of them, and checks of arguments."""
 
-import itertools
+import functools
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,9 +9,6 @@ import numpy as np
 
 from tfcap._io.file_limits import limit
 from tfcap._io.file_limits import raise_limit
-
-#: What needs no second look.
-_LISTS = {list, tuple}
 
 
 class Scores(NamedTuple):
@@ -61,8 +58,6 @@ class ResampledScores(Scores):
 def check_captions(captions, name: str):
     """Refuses all but a non-empty sequence of tokenized captions."""
     _check_sequence(captions, name, "tokenized captions")
-    if set(map(type, captions)) <= _LISTS:
-        return
     for i, caption in enumerate(captions):
         if isinstance(caption, str) or not hasattr(caption, "__len__"):
             raise TypeError(
@@ -75,9 +70,6 @@ def check_captions(captions, name: str):
 def check_caption_sets(sets, name: str, least: int = 1):
     """Raises unless `sets` holds sequences of tokenized captions."""
     _check_sequence(sets, name, "lists of tokenized captions")
-    if set(map(type, sets)) <= _LISTS and min(map(len, sets)) >= least:
-        if set(map(type, itertools.chain.from_iterable(sets))) <= _LISTS:
-            return
     for i, captions in enumerate(sets):
         check_captions(captions, f"{name}[{i}]")
         if len(captions) < least:
@@ -145,3 +137,95 @@ def _check_sequence(value, name, content):
         raise TypeError(f"{constraint} Received: {name}={value!r}.")
     if not len(value):
         raise ValueError(f"{constraint} Received: {name}={value!r}.")
+
+
+#: Weights of BCMR; those of BLEU are of BLEU-1 to BLEU-4.
+BCMR_BLEU_WEIGHTS = (0.5, 0.5, 1.0, 1.0)
+BCMR_WEIGHTS = {"cider_d": 1.0, "meteor": 5.0, "rouge_l": 2.0}
+#: Weights of SPIDEr as a reward; the score is half of that.
+SPIDER_WEIGHTS = {"cider_d": 1.0, "spice": 1.0}
+
+
+def spider(cider_d: Scores, spice: Scores) -> Scores:
+    """SPIDEr: the mean of CIDEr-D and SPICE.
+
+    CIDEr-D asks for fluency, SPICE for the content. There is no
+    SPIDEr without SPICE: what takes its place elsewhere is another score.
+
+    Args:
+        cider_d: `Scores` of captions.
+        spice: `Scores` of the same captions.
+
+    Returns:
+        `Scores`, in `[0, 5.5]`.
+
+    Example:
+
+    >>> from tfcap.text.scores.scores import Scores
+    >>> from tfcap.text.scores.scores import spider
+    >>> cider_d = Scores(1.0, np.array([0.5, 1.5]))
+    >>> spice = Scores(0.2, np.array([0.1, 0.3]))
+    >>> print(spider(cider_d, spice).each)
+    [0.3 0.9]
+
+    Reference:
+
+    - Liu et al., Improved Image Captioning via Policy Gradient Optimization
+      of SPIDEr, ICCV 2017. The paper trains on the sum; as a metric it is
+      reported as the mean (aac-metrics and the DCASE challenges).
+    """
+    weights = SPIDER_WEIGHTS["cider_d"] / 2, SPIDER_WEIGHTS["spice"] / 2
+    return _mix(zip((cider_d, spice), weights))
+
+
+def bcmr(
+    bleu: list, cider_d: Scores, meteor: Scores, rouge_l: Scores
+) -> Scores:
+    """BCMR: a weighted sum of the scores of the COCO caption evaluation.
+
+    ```
+    0.5 * BLEU-1 + 0.5 * BLEU-2 + BLEU-3 + BLEU-4
+        + CIDEr-D + 5 * METEOR + 2 * ROUGE-L
+    ```
+
+    The weights bring scores of unlike size to like size.
+
+    Args:
+        bleu: List of four `Scores`, BLEU-1 to BLEU-4, of captions.
+        cider_d: `Scores` of the same captions.
+        meteor: `Scores` of the same captions.
+        rouge_l: `Scores` of the same captions.
+
+    Returns:
+        `Scores`, in `[0, 20]`.
+
+    Example:
+
+    >>> from tfcap.text.scores.scores import Scores
+    >>> from tfcap.text.scores.scores import bcmr
+    >>> one = Scores(1.0, np.array([1.0, 0.5]))
+    >>> print(bcmr([one] * 4, one, one, one).each)
+    [11.   5.5]
+
+    Reference:
+
+    - Liu et al., Improved Image Captioning via Policy Gradient Optimization
+      of SPIDEr, ICCV 2017, who call the sum BCMR
+    """
+    parts = *bleu, cider_d, meteor, rouge_l
+    return _mix(zip(parts, (*BCMR_BLEU_WEIGHTS, *BCMR_WEIGHTS.values())))
+
+
+def _mix(parts):
+    """Weighted sum of parts, pairs of `Scores` and a weight."""
+    parts = list(parts)
+    return ResampledScores(
+        float(sum(weight * part.corpus for part, weight in parts)),
+        np.sum([weight * part.each for part, weight in parts], axis=0),
+        functools.partial(_resample, parts),
+    )
+
+
+def _resample(parts, weights):
+    """Mixtures of drawn corpora; see `Scores.resampled()`."""
+    return sum(weight * part.resampled(weights) for part, weight in parts)

@@ -3,13 +3,16 @@ import pytest
 from hypothesis import given
 
 from tests.text.scores import naive
-from tfcap.text.scores import blocks
+from tfcap.text.scores.comparison import blocks
 from tfcap.text.scores.comparison import compare_with_references
+from tfcap.text.scores.comparison import count_runs
+from tfcap.text.scores.comparison import earlier_occurrences
+from tfcap.text.scores.comparison import occurrences
 
 
 def compared(corpus):
     comparison = compare_with_references(*corpus)
-    return comparison, list(blocks.blocks(comparison))
+    return comparison, list(blocks(comparison))
 
 
 @given(naive.corpora())
@@ -32,7 +35,7 @@ def test_every_pair_is_in_one_block_with_the_words_of_its_captions(corpus):
 def test_runs_count_the_ngrams_of_the_one_in_the_other(corpus):
     flat = [(c, r) for c, rs in zip(*corpus) for r in rs]
     for block in compared(corpus)[1]:
-        counts = blocks.count_runs(block.equal, 3)
+        counts = count_runs(block.equal, 3)
         for column, pair in enumerate(block.pairs):
             left, right = flat[pair]
             for k in (1, 2, 3):
@@ -48,8 +51,8 @@ def test_runs_count_the_ngrams_of_the_one_in_the_other(corpus):
 @given(naive.corpora())
 def test_ranks_count_what_came_earlier_in_the_same_caption(corpus):
     comparison, _ = compared(corpus)
-    ranks = blocks.earlier_occurrences(comparison, 2)
-    counts = blocks.occurrences(comparison, 2)
+    ranks = earlier_occurrences(comparison, 2)
+    counts = occurrences(comparison, 2)
     start = 0
     for words in [*corpus[0], *(r for rs in corpus[1] for r in rs)]:
         for k in (1, 2):
