@@ -120,7 +120,9 @@ class ReferenceReward(Reward):
         found = self.vocabulary
         if found is None:
             found = getattr(episode.speaker, "vocabulary", None)
-        return None if found is None else as_vocabulary(found)
+        if found is None or hasattr(found, "is_words"):
+            return found
+        return as_vocabulary(found)
 
     def tensors(self):
         """Further arguments of `score()`: constants such as a table."""
