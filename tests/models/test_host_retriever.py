@@ -72,7 +72,8 @@ def test_identical_captions_are_embedded_once_in_batches():
 
 
 def test_what_was_said_lately_is_remembered_and_the_rest_forgotten():
-    letters, retriever = make(cache_size=2)
+    letters, retriever = make()
+    retriever.cache_size = 2
     said = np.unique(TOKENS.reshape(-1, TOKENS.shape[-1]), axis=0)[:3, None]
     for row, asked in ((0, 1), (1, 2), (0, 2), (2, 3), (0, 3), (1, 4)):
         found = retriever.embed_texts(said[[row]], said[[row]] > 0)

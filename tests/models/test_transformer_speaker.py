@@ -3,7 +3,6 @@ import math
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests import speakers
 from tests.models import numpy_layers
@@ -133,21 +132,3 @@ def test_its_last_word_is_what_it_has_in_mind():
     for word in (1, 5):
         _, state = speaker.step(np.full(3, word, "int32"), state)
         assert state_vector(speaker, state).shape == (3, 8)
-
-
-def test_attention_in_parts_is_that_to_all_at_once(monkeypatch):
-    speaker, found = speakers.speaker("transformer"), []
-    caption = np.random.default_rng(0).integers(3, 13, (2, 2, 9))
-    mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]])
-    for size in (64, 4, 1):
-        monkeypatch.setattr("tfcap.models.transformer_speaker.CHUNK", size)
-        with tf.GradientTape() as tape:
-            state = speaker.begin({**BATCH, "image_mask": mask}, training=True)
-            scores = speaker.log_probs(state, caption, training=True)
-            loss = tf.reduce_sum(scores * np.arange(9, dtype="float32"))
-        variables = [v.value for v in speaker.trainable_variables]
-        slopes = tape.gradient(loss, variables)
-        found.append([scores, *map(tf.convert_to_tensor, slopes)])
-    for parts in found[1:]:
-        for one, other in zip(found[0], parts):
-            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)

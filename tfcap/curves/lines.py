@@ -170,18 +170,13 @@ def line_band(
         np.arange(len(shared)),
         shared,
     )
-    seeds = np.stack(
+    # (seeds, m, 2)
+    seeds = np.array(
         [
-            np.stack(
-                [
-                    np.interp(fine, c.parameter, c.naturalness),
-                    np.interp(fine, c.parameter, c.recall),
-                ],
-                axis=-1,
-            )
+            [np.interp(fine, c.parameter, y) for y in (c.naturalness, c.recall)]
             for c in curves.values()
         ]
-    )
+    ).swapaxes(1, 2)
     aggregate = aggregate or Aggregate()
     # (3, m, 2), from (seeds, m, 2)
     middle, low, high = aggregate.columns(

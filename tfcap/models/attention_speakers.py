@@ -93,8 +93,44 @@ class ImageMemory(keras.layers.Layer):
         return attended[:, 0]
 
 
+class AttentionSpeaker(CaptionSpeaker):
+    """Base of speakers with an `ImageMemory` to which words attend."""
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        units: int = 512,
+        embedding_units: int | None = None,
+        attention_units: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(vocabulary_size, units, embedding_units, **kwargs)
+        self.attention_units = checked_integer(
+            attention_units or self.units, "attention_units"
+        )
+        self.memory = ImageMemory(
+            self.units,
+            self.attention_units,
+            dropout=self.image_dropout.rate,
+            name="memory",
+            dtype=self.dtype_policy,
+        )
+
+    def project_inputs(self, embedded):
+        return self.word_gates(embedded)
+
+    def gates(self, count: int, name: str, **options) -> StepwiseDense:
+        """Makes a layer of `count` gates, or of as many parts of a cell."""
+        options["dtype"] = self.dtype_policy
+        return StepwiseDense(count * self.units, name=name, **options)
+
+    def get_config(self):
+        attention = {"attention_units": self.attention_units}
+        return {**super().get_config(), **attention}
+
+
 @keras.saving.register_keras_serializable(package="tfcap")
-class Att2inSpeaker(CaptionSpeaker):
+class Att2inSpeaker(AttentionSpeaker):
     """LSTM that attends to image positions, in its cell input alone.
 
     With `x` a word, `h` and `c` the state before it,
@@ -151,42 +187,17 @@ class Att2inSpeaker(CaptionSpeaker):
         embedding_activation: Any = "relu",
         **kwargs,
     ):
-        units = checked_integer(units, "units")
         super().__init__(
-            vocabulary_size,
-            units,
-            embedding_units or units,
+            *(vocabulary_size, units, embedding_units, attention_units),
             embedding_activation=embedding_activation,
             **kwargs,
         )
-        attention_units = attention_units or units
-        self.attention_units = checked_integer(
-            attention_units, "attention_units"
+        bias, options = forget_bias(self.units), {"use_bias": False}
+        self.word_gates = self.gates(5, "word_gates", bias_initializer=bias)
+        self.state_gates = self.gates(
+            5, "state_gates", kernel_initializer="orthogonal", **options
         )
-        options = {"dtype": self.dtype_policy}
-        self.memory = ImageMemory(
-            units,
-            self.attention_units,
-            dropout=self.image_dropout.rate,
-            name="memory",
-            **options,
-        )
-        self.word_gates = StepwiseDense(
-            5 * units,
-            bias_initializer=forget_bias(units),
-            name="word_gates",
-            **options,
-        )
-        self.state_gates = StepwiseDense(
-            5 * units,
-            use_bias=False,
-            kernel_initializer="orthogonal",
-            name="state_gates",
-            **options,
-        )
-        self.image_cell = StepwiseDense(
-            2 * units, use_bias=False, name="image_cell", **options
-        )
+        self.image_cell = self.gates(2, "image_cell", **options)
 
     def build_network(self, image_shape):
         hidden = (None, self.units)
@@ -200,9 +211,6 @@ class Att2inSpeaker(CaptionSpeaker):
         zeros = ops.zeros_like(memory["positions"][:, 0])
         return {"hidden": zeros, "carry": zeros, "memory": memory}
 
-    def project_inputs(self, embedded):
-        return self.word_gates(embedded)
-
     def cell_step(self, inputs, state, training=False):
         hidden, carry, units = state["hidden"], state["carry"], self.units
         attended = self.memory(hidden, state["memory"])
@@ -215,15 +223,9 @@ class Att2inSpeaker(CaptionSpeaker):
         hidden = output_gate * ops.tanh(carry)
         return hidden, {**state, "hidden": hidden, "carry": carry}
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "attention_units": self.attention_units,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcap")
-class UpDownSpeaker(CaptionSpeaker):
+class UpDownSpeaker(AttentionSpeaker):
     """Bottom-up and top-down attention: an attention and a language LSTM.
 
     With `x` a word, `mean` the average image position, and `h1`, `h2` the
@@ -266,39 +268,13 @@ class UpDownSpeaker(CaptionSpeaker):
       large.
     """
 
-    def __init__(
-        self,
-        vocabulary_size: int,
-        units: int = 512,
-        embedding_units: int | None = None,
-        attention_units: int | None = None,
-        **kwargs,
-    ):
-        units = checked_integer(units, "units")
-        super().__init__(
-            vocabulary_size, units, embedding_units or units, **kwargs
-        )
-        attention_units = attention_units or units
-        self.attention_units = checked_integer(
-            attention_units, "attention_units"
-        )
-        self.memory = ImageMemory(
-            units,
-            self.attention_units,
-            dropout=self.image_dropout.rate,
-            name="memory",
-            dtype=self.dtype_policy,
-        )
-
-        def gates(name, **options):
-            options["dtype"] = self.dtype_policy
-            return StepwiseDense(4 * units, name=name, **options)
-
-        bias = forget_bias(units)
-        self.word_gates = gates("word_gates", bias_initializer=bias)
-        self.image_gates = gates("image_gates", use_bias=False)
-        self.look_gates = gates("look_gates", use_bias=False)
-        self.speak_gates = gates("speak_gates", bias_initializer=bias)
+    def __init__(self, vocabulary_size: int, units: int = 512, **kwargs):
+        super().__init__(vocabulary_size, units, **kwargs)
+        bias, options = forget_bias(self.units), {"use_bias": False}
+        self.word_gates = self.gates(4, "word_gates", bias_initializer=bias)
+        self.image_gates = self.gates(4, "image_gates", **options)
+        self.look_gates = self.gates(4, "look_gates", **options)
+        self.speak_gates = self.gates(4, "speak_gates", bias_initializer=bias)
 
     def build_network(self, image_shape):
         hidden = (None, self.units)
@@ -319,9 +295,6 @@ class UpDownSpeaker(CaptionSpeaker):
             "image_memory": memory,
         }
 
-    def project_inputs(self, embedded):
-        return self.word_gates(embedded)
-
     def cell_step(self, inputs, state, training=False):
         h1, c1 = state["attention"]
         h2, c2 = state["language"]
@@ -332,9 +305,3 @@ class UpDownSpeaker(CaptionSpeaker):
         before = ops.concatenate([attended, h1, h2], axis=-1)
         h2, c2 = lstm_step(self.speak_gates(before), c2)
         return h2, {**state, "attention": [h1, c1], "language": [h2, c2]}
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "attention_units": self.attention_units,
-        }

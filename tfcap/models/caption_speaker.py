@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfcap._ops.arguments import checked_integer
 from tfcap.models.inputs import GuidedNetwork
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions
@@ -33,8 +34,10 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
-        units: Integer, size of what enters the vocabulary head.
-        embedding_units: Integer, size of a word's embedding.
+        units: Integer, size of what enters the vocabulary head. Defaults to
+            `512`.
+        embedding_units: Integer, size of a word's embedding. Defaults to
+            `units`.
         dropout: Float, rate on what enters the vocabulary head. Defaults to
             `0.0`.
         word_dropout: Float, rate on the embedded words. Defaults to `0.0`.
@@ -72,8 +75,8 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
     def __init__(
         self,
         vocabulary_size: int,
-        units: int,
-        embedding_units: int,
+        units: int = 512,
+        embedding_units: int | None = None,
         dropout: float = 0.0,
         word_dropout: float = 0.0,
         image_dropout: float = 0.0,
@@ -86,9 +89,10 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
         condition_dropout: float = 0.0,
         **kwargs,
     ):
+        units = checked_integer(units, "units")
         super().__init__(
             vocabulary_size=vocabulary_size,
-            embedding_units=embedding_units,
+            embedding_units=embedding_units or units,
             dropout=dropout,
             embeddings_initializer=embeddings_initializer,
             mask_zero=False,

@@ -86,11 +86,6 @@ class DualEncoder(JointEncoder):
         super().__init__(vocabulary_size, units, embedding_units, **kwargs)
         self.num_layers = layers = checked_integer(layers, "layers")
         self.heads = heads = checked_integer(heads, "heads")
-        if embedding_units % heads:
-            raise ValueError(
-                "`heads` must divide `embedding_units`. Received: "
-                f"heads={heads}, embedding_units={embedding_units}."
-            )
         self.max_length = max_length = checked_integer(max_length, "max_length")
         self.block_dropout = block_dropout
         options = {"dtype": self.dtype_policy}

@@ -1,6 +1,5 @@
 """Retrievers on the host, which read strings."""
 
-import collections
 import importlib
 import threading
 from collections.abc import Callable
@@ -41,9 +40,6 @@ class HostRetriever:
             to `None`: images were embedded elsewhere.
         batch_size: Integer, most strings or images at a time. Defaults to
             `256`.
-        cache_size: Integer, most captions whose embeddings are kept for the
-            next batches; of more, those that were not said for longest are
-            dropped. Defaults to `0`, none.
 
     Attributes:
         image_key: String, the entry of a batch that holds what
@@ -64,6 +60,8 @@ class HostRetriever:
     image_key = "retriever_image"
     #: As of a network that no objective trains, or trains through.
     trainable = differentiable = False
+    #: Most captions whose embeddings are kept for the next batches.
+    cache_size = 10_000
 
     def __init__(
         self,
@@ -72,15 +70,13 @@ class HostRetriever:
         units: int,
         embed_pictures: Callable | None = None,
         batch_size: int = 256,
-        cache_size: int = 0,
     ):
         self.embed_strings = embed_strings
         self.vocabulary = as_vocabulary(vocabulary)
         self.units = units
         self.embed_pictures = embed_pictures
         self.batch_size = batch_size
-        self.cache_size = cache_size
-        self._cache = collections.OrderedDict()
+        self._cache = {}
         self._lock = threading.Lock()
 
     def embed_images(
@@ -167,19 +163,17 @@ class HostRetriever:
 
     def _known(self, captions):
         """Vectors of distinct captions by the caption; new ones are made."""
-        known = {x: self._cache[x] for x in captions if x in self._cache}
+        known = {x: self._cache.pop(x) for x in captions if x in self._cache}
         new = [x for x in captions if x not in known]
         for start in range(0, len(new), self.batch_size):
             batch = new[start : start + self.batch_size]
-            known |= zip(batch, self._vectors(self.embed_strings, batch))
-        if self.cache_size:
-            for caption in captions:
-                if caption not in self._cache:
-                    # A view of it would keep its whole batch.
-                    self._cache[caption] = known[caption].copy()
-                self._cache.move_to_end(caption)
-            while len(self._cache) > self.cache_size:
-                self._cache.popitem(last=False)
+            # Views of the vectors would keep their whole batch.
+            vectors = map(np.copy, self._vectors(self.embed_strings, batch))
+            known |= zip(batch, vectors)
+        # In the order in which they were said last.
+        self._cache |= {x: known[x] for x in captions}
+        for caption in list(self._cache)[: -self.cache_size]:
+            del self._cache[caption]
         return known
 
     def _vectors(self, function, batch):
@@ -207,7 +201,6 @@ def clip_retriever(
     preset: Any,
     vocabulary: Any,
     batch_size: int = 64,
-    cache_size: int = 10_000,
     dtype: str | None = None,
 ) -> HostRetriever:
     """Loads a CLIP backbone of KerasHub, its tokenizer and image converter.
@@ -219,8 +212,6 @@ def clip_retriever(
             KerasHub's presets, such as `"clip_vit_base_patch32"`.
         vocabulary: `tfcap.text.Vocabulary` of the speaker.
         batch_size: Integer, texts or images at a time. Defaults to `64`.
-        cache_size: Integer, captions whose embeddings are kept. Defaults to
-            `10_000`.
         dtype: String, optional, of the network.
 
     Returns:
@@ -255,7 +246,6 @@ def clip_retriever(
         backbone.projection_dim,
         _pictures(backbone, preprocessor.image_converter),
         batch_size,
-        cache_size,
     )
     retriever.backbone = backbone
     return retriever

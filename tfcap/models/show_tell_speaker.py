@@ -5,7 +5,6 @@ from keras import ops
 
 from tfcap._ops import masked_mean
 from tfcap._ops.arguments import check_choice
-from tfcap._ops.arguments import checked_integer
 from tfcap.layers._fast import StepwiseDense
 from tfcap.models.caption_speaker import CaptionSpeaker
 from tfcap.models.word_by_word import forget_bias
@@ -69,10 +68,7 @@ class ShowTellSpeaker(CaptionSpeaker):
         image_at: str = "every_step",
         **kwargs,
     ):
-        units = checked_integer(units, "units")
-        super().__init__(
-            vocabulary_size, units, embedding_units or units, **kwargs
-        )
+        super().__init__(vocabulary_size, units, embedding_units, **kwargs)
         check_choice(image_at, "image_at", IMAGE_AT)
         self.image_at = image_at
         options = {"dtype": self.dtype_policy}

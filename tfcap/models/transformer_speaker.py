@@ -14,9 +14,6 @@ from tfcap._ops.arguments import config_of
 from tfcap.layers._fast import masked_word_scores
 from tfcap.models.caption_speaker import CaptionSpeaker
 
-#: Queries that attend at once, where later ones are not seen; and most parts.
-CHUNK, MOST_CHUNKS = 128, 8
-
 
 class TransformerBlock(keras.layers.Layer):
     """Self-attention and a feed-forward layer, each normalized before.
@@ -44,9 +41,6 @@ class TransformerBlock(keras.layers.Layer):
             for them, keys and values are put rather than after it, for
             `Q = 1`; `past` is then of `(B, heads, M, D / heads)` and `visible`
             of `(B, 1, M)`. Defaults to `None`.
-        causal: Boolean, whether no entry of `inputs` sees later ones, as
-            `visible` must say; long sequences then need less memory. Defaults
-            to `False`.
         training: Boolean.
 
     Returns:
@@ -65,6 +59,11 @@ class TransformerBlock(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         dropout = checked_rate(dropout, "block_dropout")
+        if units % heads:
+            raise ValueError(
+                "`heads` must divide the units of an embedded word. Received: "
+                f"heads={heads}, units={units}."
+            )
         self.units = units
         self.heads = heads
         options = {"dtype": self.dtype_policy}
@@ -90,15 +89,7 @@ class TransformerBlock(keras.layers.Layer):
         self.shrink.build((None, None, self.expand.units))
         self.built = True
 
-    def call(
-        self,
-        inputs,
-        past=None,
-        visible=None,
-        place=None,
-        causal=False,
-        training=False,
-    ):
+    def call(self, inputs, past=None, visible=None, place=None, training=False):
         query, keys, values = ops.split(
             self.project(self.norms[0](inputs)), 3, axis=-1
         )
@@ -112,8 +103,7 @@ class TransformerBlock(keras.layers.Layer):
                     ops.concatenate(pair, axis=1) for pair in zip(past, memory)
                 ]
             parts = map(self.by_head, (query, *memory))
-            attend = self._attend_causally if causal else self._attend
-            attended = attend(*parts, visible)
+            attended = self._attend(*parts, visible)
         attended = ops.transpose(attended, (0, 2, 1, 3))  # (B, Q, heads, size)
         attended = ops.reshape(attended, ops.shape(inputs))
         stream = inputs + self.drop(self.merge(attended), training)
@@ -140,32 +130,6 @@ class TransformerBlock(keras.layers.Layer):
         if visible is not None:
             visible = ops.expand_dims(visible, -3)
         return ops.matmul(masked_softmax(scores, visible), values)
-
-    def _attend_causally(self, query, keys, values, visible):
-        """The same of long sequences, a part of the queries at a time.
-
-        Weights of attention are computed again for gradients: memory grows
-        with `M` rather than with `Q * M`.
-        """
-        length = query.shape[2]
-        if length is None or length <= CHUNK:
-            return self._attend(query, keys, values, visible)
-        size = max(CHUNK, -(-length // MOST_CHUNKS))
-        before, outputs = ops.shape(keys)[2] - length, []
-        for start in range(0, length, size):
-            end = min(start + size, length)
-
-            def attend(query, keys, values, visible, start=start, end=end):
-                seen = before + end
-                return self._attend(
-                    query[:, :, start:end],
-                    keys[:, :, :seen],
-                    values[:, :, :seen],
-                    visible[:, start:end, :seen],
-                )
-
-            outputs.append(keras.remat(attend)(query, keys, values, visible))
-        return ops.concatenate(outputs, axis=2)
 
 
 def _put(new, old, place):
@@ -242,15 +206,10 @@ class TransformerSpeaker(CaptionSpeaker):
         block_dropout: float = 0.1,
         **kwargs,
     ):
-        units = checked_integer(units, "units")
-        super().__init__(vocabulary_size, units, units, **kwargs)
+        super().__init__(vocabulary_size, units, **kwargs)
+        units = self.units
         self.num_layers = layers = checked_integer(layers, "layers")
         self.heads = heads = checked_integer(heads, "heads")
-        if units % heads:
-            raise ValueError(
-                "`heads` must divide `units`. Received: "
-                f"heads={heads}, units={units}."
-            )
         self.hidden_units = checked_integer(
             hidden_units or 4 * units, "hidden_units"
         )
@@ -415,11 +374,7 @@ class TransformerSpeaker(CaptionSpeaker):
                     for part in zip(past, state["words"][index])
                 ]
             stream, pair = block(
-                stream,
-                past=past,
-                visible=visible,
-                causal=True,
-                training=training,
+                stream, past=past, visible=visible, training=training
             )
             memory.append(pair)
         return self.norm(stream), memory
