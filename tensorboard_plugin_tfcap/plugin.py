@@ -20,7 +20,6 @@ from tensorboard_plugin_tfcap.log import Log
 from tensorboard_plugin_tfcap.memo import SeriesMemo
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 from tensorboard_plugin_tfcap.picture_file import FORMS
-from tensorboard_plugin_tfcap.picture_file import lacking_forms
 from tensorboard_plugin_tfcap.picture_file import parse_sheet
 from tensorboard_plugin_tfcap.picture_file import picture_bytes
 from tensorboard_plugin_tfcap.query import parse_query
@@ -79,7 +78,6 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             "/several": self._several,
             "/table": self._table,
             "/picture": self._picture,
-            "/lacking": self._lacking,
             "/trajectory": self._trajectory,
             "/samples": self._samples,
             "/blob": self._blob,
@@ -144,9 +142,6 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         except ImportError as error:
             raise QueryError(str(error)) from error
         return http_util.Respond(request, data, FORMS[sheet.form])
-
-    def _lacking(self, request):
-        return _json(request, lacking_forms())
 
     def _trajectory(self, request):
         query, sources = self._asked(request)

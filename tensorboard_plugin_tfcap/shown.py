@@ -10,7 +10,6 @@ from tensorboard.context import RequestContext
 from tensorboard_plugin_tfcap.asked import check_asked
 from tensorboard_plugin_tfcap.asked import why_empty
 from tensorboard_plugin_tfcap.dataset import presented
-from tensorboard_plugin_tfcap.drawing.drawing import draw
 from tensorboard_plugin_tfcap.event_files import run_folders
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.log import ALL
@@ -26,6 +25,7 @@ from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
 from tensorboard_plugin_tfcap.tradeoff.level_tables import directions_note
+from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
 from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 from tensorboard_plugin_tfcap.tradeoff.table import number
 
@@ -101,15 +101,26 @@ class Shown:
             )
         return " ".join(filter(None, parts))
 
-    @property
-    def cards(self):
-        """Texts of the cards over marks, by number of a row."""
-        panels = self.view["panels"]
-        return [_card(row, panels[row["panel"]]) for row in self.view["rows"]]
+    def plotly(self, dark=False) -> dict:
+        """The figure by itself: without hidden methods, a card over each mark.
 
-    def drawing(self, width, size, font="sans-serif", **options):
-        """The figure as a `Drawing`. Hidden methods are not on it."""
-        return draw(self.view["figure"], width, size, font, **options)
+        Returns:
+            Dict of `data` and `layout`.
+        """
+        figure = self.dark if dark else self.view["figure"]
+        panels = self.view["panels"]
+        cards = [_card(row, panels[row["panel"]]) for row in self.view["rows"]]
+        shown = {"hovertemplate": "%{hovertext}<extra></extra>"}
+        data = [
+            {**trace, **shown, "hovertext": [cards[row] for row in rows]}
+            if (rows := trace.get("customdata"))
+            else trace
+            for trace in figure["data"]
+            if trace.get("visible", True) is True
+        ]
+        lines = -(-len(self.view["methods"]) // 4)
+        height = figure["layout"]["meta"]["height"] or 540 + 22 * lines
+        return {"data": data, "layout": {**figure["layout"], "height": height}}
 
 
 def read_log(logdir) -> Log:
@@ -173,7 +184,8 @@ def shown_of(log, logdir, comparison=None, options=()) -> Shown:
 
 
 def _card(row, panel):
-    lines = [row["method"], row["label"]]
+    """A mark in lines, as Plotly takes them."""
+    lines = [row["label"]]
     for axis in "xy":
         title = panel[f"{axis}_title"].rstrip(" \u2191\u2193")
         text = f"{title} {row[axis]:.4g}"
@@ -185,4 +197,5 @@ def _card(row, panel):
         lines.append(f"{row['seeds'] or 0} of {row['of']} seeds")
     if row["step"]:
         lines.append(f"step {row['step']}")
-    return "\n".join(filter(None, lines))
+    lines = [f"<b>{marked(row['method'])}</b>", *map(marked, lines)]
+    return "<br>".join(filter(None, lines))

@@ -1,8 +1,8 @@
 """The trade-off figure: a page to explore, and pictures to print.
 
 Plotly draws the page. Since it prints pictures with the help of a Chrome
-browser, which no package brings along, the plugin draws the pictures, from the
-same panels; Matplotlib writes those that are PNG or PDF.
+browser, which no package brings along, Matplotlib draws the pictures, from the
+same panels.
 """
 
 import os
@@ -98,7 +98,7 @@ def write_curve_figure(path, records: list[dict], title: str = "", **options):
             `"figure3"`.
 
     Raises:
-        ImportError: If Plotly for a page, or Matplotlib for PNG and PDF, is
+        ImportError: If Plotly for a page, or Matplotlib for a picture, is
             not installed.
         ValueError: If `path` ends otherwise.
 

@@ -1,5 +1,6 @@
 """Looks, names, aggregates and published points in a figure and its tables."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +9,6 @@ import pytest
 from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.dataset import all_metrics
-from tensorboard_plugin_tfcap.drawing.items import Text
-from tensorboard_plugin_tfcap.drawing.labels import text_box
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
@@ -22,7 +21,9 @@ from tensorboard_plugin_tfcap.several_view import shown_metrics
 from tensorboard_plugin_tfcap.shown import Shown
 from tensorboard_plugin_tfcap.table_text import table_text
 from tensorboard_plugin_tfcap.tradeoff.name_labels import name_places
+from tensorboard_plugin_tfcap.tradeoff.picture import draw_sheet
 from tensorboard_plugin_tfcap.tradeoff.point import Reference
+from tests.tensorboard_plugin_tfcap.tradeoff.points import boxes_meet
 from tests.tensorboard_plugin_tfcap.tradeoff.points import line
 
 POINTS = [*line("a", seeds=(0, 1, 2)), *line("b", 4.0, seeds=(0, 1, 2))]
@@ -237,28 +238,16 @@ def test_a_volume_says_where_seeds_have_fewer_points():
 
 
 def test_what_is_drawn_for_print_has_names_grays_and_a_color_bar():
+    pytest.importorskip("matplotlib")
     shown = Shown(selected(focus=("b",), color_by="lambda"))
-    drawing = shown.drawing(400, 9.0)
-    texts = {
-        item.text: item
-        for layer in drawing.layers
-        for item in layer.items
-        if isinstance(item, Text) and layer.kind in ("label", "bar")
-    }
+    panel, bar = draw_sheet(shown.view["figure"], 400, 9.0).axes
+    texts = [text.get_text() for text in panel.texts]
     assert "b" in texts and "a" not in texts
-    assert {"\u03bb", "0.1", "0.2"} <= set(texts)
-    groups = [layer.group for layer in drawing.layers if layer.kind == "curve"]
-    assert groups == ["a", "b"]
-    names = Shown(selected()).drawing(237, 8.0)
-    boxes = [
-        text_box(item, "sans-serif")
-        for layer in names.layers
-        if layer.kind == "label"
-        for item in layer.items
-        if isinstance(item, Text)
-    ]
+    assert bar.get_ylabel() == "\u03bb"
+    ticks = [text.get_text() for text in bar.get_yticklabels()]
+    assert ticks == ["0.1", "0.2"]
+    (panel,) = draw_sheet(Shown(selected()).view["figure"], 237, 8.0).axes
+    boxes = [text.get_window_extent().padded(-1) for text in panel.texts]
     assert len(boxes) > 3
-    for place, (left, top, right, low) in enumerate(boxes):
-        for other in boxes[place + 1 :]:
-            across = min(right, other[2]) - max(left, other[0])
-            assert across < 1 or min(low, other[3]) - max(top, other[1]) < 1
+    pairs = itertools.combinations(boxes, 2)
+    assert not any(boxes_meet(*pair) for pair in pairs)
