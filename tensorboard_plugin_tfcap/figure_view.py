@@ -1,7 +1,6 @@
 """The figure of a selection, with its rows, tables and notices."""
 
 from tensorboard_plugin_tfcap import overlays
-from tensorboard_plugin_tfcap.color_by import paint
 from tensorboard_plugin_tfcap.columns import add_columns
 from tensorboard_plugin_tfcap.preset_panels import preset_panels
 from tensorboard_plugin_tfcap.rows import place_members
@@ -17,9 +16,7 @@ from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
-from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import FAINT
-from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import styles
 from tensorboard_plugin_tfcap.tradeoff.style import text_color
@@ -49,7 +46,7 @@ def figure_view(selection, path=()) -> dict:
         selection = selection.focused(_titles(panels))
         known = selection.dataset.known
         rows = point_rows(panels, members, axes, query, known)
-        view = _whole(selection, panels, rows, axes, members)
+        view = _whole(selection, panels, rows, axes)
         _limit(view["figure"]["layout"], rows)
         return view
     if selection.x is None:
@@ -68,7 +65,7 @@ def figure_view(selection, path=()) -> dict:
     axes = (selection.x, selection.y)
     known = selection.dataset.known
     rows = point_rows(panels, [members], [axes], query, known)
-    view = _whole(selection, panels, rows, [axes], [members])
+    view = _whole(selection, panels, rows, [axes])
     figure = view["figure"]
     scale_notices = overlays.set_scales(figure["layout"], rows, axes, query)
     if rows:
@@ -117,7 +114,7 @@ def said_figure(text: str) -> dict:
 _EMPTY = "There is nothing to draw: no two metrics were found."
 
 
-def _whole(selection, panels, rows, axes, members):
+def _whole(selection, panels, rows, axes):
     """The answer, without what only a single panel has."""
     query, preset = selection.query, selection.preset()
     legend = _legend(selection, panels, rows)
@@ -130,8 +127,6 @@ def _whole(selection, panels, rows, axes, members):
     )
     known = selection.dataset.known
     methods = _methods(panels, rows, query.dark, known)
-    if query.color_by and rows:
-        _color(figure, panels, members, selection, rows, methods)
     x, y = ([metric and metric.name for metric in pair] for pair in zip(*axes))
     for trace in figure["data"]:
         if trace.get("legendgroup") in query.hide:
@@ -233,29 +228,6 @@ def _about(panels, x, y):
     ]
 
 
-def _color(figure, panels, members, selection, rows, methods):
-    """Colors marks by a parameter: their rows and the legend as well."""
-    query, known = selection.query, selection.dataset.known
-    settings = selection.settings
-    colors = paint(figure, panels, members, query, known, settings)
-    quiet = (DARK if query.dark else LIGHT).quiet
-    marks = {key: iter(some) for key, some in colors.items()}
-    for row in rows:
-        row["color"] = next(
-            marks.get((row["panel"], row["method"]), iter(())), row["color"]
-        )
-    for about in methods:
-        some = {
-            color
-            for (_, title), more in colors.items()
-            for color in more
-            if title == about["method"]
-        }
-        if some:
-            about["text"] = (DARK if query.dark else LIGHT).ink
-            about["color"] = some.pop() if len(some) == 1 else quiet
-
-
 def _name_methods(selection, figure, panel):
     """Writes methods' names at their curves."""
     query = selection.query
@@ -264,9 +236,7 @@ def _name_methods(selection, figure, panel):
     known = selection.dataset.known
     looks = styles([line.title for line in panel.lines], known)
     texts = {
-        line.title: (DARK if query.dark else LIGHT).ink
-        if query.color_by
-        else text_color(looks[line.title][0], query.dark)
+        line.title: text_color(looks[line.title][0], query.dark)
         for line in panel.lines
         if line.title not in query.hide and looks[line.title][0] != FAINT
     }

@@ -40,12 +40,9 @@ _HELP = {
     "hide": "method that is not shown; may be repeated",
     "looks": "method, color (#0072b2) and marker between tabs; may be repeated",
     "focus": "method that keeps its color, others are gray; may be repeated",
-    "color_by": "parameter whose values give the marks' colors",
     "names": "names of methods at their curves",
     "center": "of seeds: mean, median or iqm",
     "bounds": "of seeds: student, bootstrap or range",
-    "metrics": "metric of which hypervolumes are a table; may be repeated",
-    "worst": "metric=number, of their reference point; may be repeated",
 }
 
 

@@ -29,7 +29,6 @@ from tensorboard_plugin_tfcap.samples_view import read_picture
 from tensorboard_plugin_tfcap.samples_view import samples_view
 from tensorboard_plugin_tfcap.seen import SeenMethods
 from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.several_view import several_view
 from tensorboard_plugin_tfcap.shown import Shown
 from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.state_view import state_view
@@ -75,7 +74,6 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             "/state": self._state,
             "/figure": self._figure,
             "/tables": self._tables,
-            "/several": self._several,
             "/table": self._table,
             "/picture": self._picture,
             "/trajectory": self._trajectory,
@@ -120,11 +118,6 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         query, sources = self._asked(request)
         selection = select(self._dataset(sources, query), query)
         return _json(request, tables_view(selection))
-
-    def _several(self, request):
-        query, sources = self._asked(request)
-        selection = select(self._dataset(sources, query), query)
-        return _json(request, several_view(selection))
 
     def _table(self, request):
         query, sources = self._asked(request)

@@ -29,7 +29,6 @@ _CHOICES = {
 #: Arguments that are lists of names, each on a line.
 _LISTS = (
     *("curve", "where", "columns", "higher", "lower", "hide", "looks", "focus"),
-    *("metrics", "worst"),
 )
 #: Letters of an argument, and of one that is a list of names.
 _LONGEST, _LONGEST_LIST = 500, 20_000
@@ -76,12 +75,9 @@ class Query:
         looks: Tuple of a title, a color and a marker each, between tabs:
             looks that a person chose; what is empty is assigned.
         focus: Tuple of titles of methods; all others are gray.
-        color_by: String, a parameter whose values give the marks' colors.
         names: Boolean, whether methods are named at their curves.
         center: String, what is drawn and read off of several seeds.
         bounds: String, what stands to both sides of it.
-        metrics: Tuple of metrics that are shown at once.
-        worst: Tuple of `metric=number`, the reference point of hypervolumes.
     """
 
     source: str | None = None
@@ -115,12 +111,9 @@ class Query:
     hide: tuple = ()
     looks: tuple = ()
     focus: tuple = ()
-    color_by: str | None = None
     names: bool = True
     center: str = "mean"
     bounds: str | None = None
-    metrics: tuple = ()
-    worst: tuple = ()
 
     @property
     def aggregate(self):

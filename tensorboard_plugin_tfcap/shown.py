@@ -19,7 +19,6 @@ from tensorboard_plugin_tfcap.options import asked_query
 from tensorboard_plugin_tfcap.options import whole_query
 from tensorboard_plugin_tfcap.selection import Selection
 from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.several_view import several_table
 from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
@@ -69,8 +68,6 @@ class Shown:
             tables = [*level_tables(selection, selection.line()).values()]
             if selection.joined:
                 tables.append(area_table(selection))
-        if selection.query.metrics:
-            tables.append(several_table(selection))
         return [*tables, rows_table(self.view, selection)]
 
     @property

@@ -5,7 +5,7 @@
  * between tabs, so that links and exports have it, too.
  */
 
-import { el, fill, icon, refill } from "./dom.js";
+import { el, icon, refill } from "./dom.js";
 import { glyph, MARKERS } from "./glyph.js";
 
 const MOST = 80;
@@ -26,29 +26,17 @@ export class Methods {
     this.list = el("ul", { class: "methods" });
     this.clear = el("button", { type: "button", class: "plain",
       onclick: () => state.set({ focus: "" }) }, "All in color");
-    this.colorBy = el("select", { id: "color-by",
-      onchange: () => state.set({ color_by: this.colorBy.value }) });
-    this.node = el("div", {}, el("div", { class: "field" },
-      el("label", { for: "color-by" }, "Color by"), this.colorBy),
-    this.list, this.clear);
+    this.node = el("div", {}, this.list, this.clear);
   }
 
-  sync(info, methods) {
+  sync(methods) {
     const { state } = this;
-    const options = [["", "Method"], ...info.parameters.map((one) =>
-      [one.id, one.title])];
-    if (JSON.stringify(options) !== this.optionsShown) {
-      this.optionsShown = JSON.stringify(options);
-      fill(this.colorBy, options.map(([value, title]) =>
-        el("option", { value }, title)));
-    }
-    this.colorBy.value = state.get("color_by");
     this.clear.hidden = !state.get("focus");
     const wanted = JSON.stringify([methods, state.get("hide"),
       state.get("focus"), state.get("looks"), this.open]);
     if (wanted === this.shown) return;
     this.shown = wanted;
-    this.last = [info, methods];
+    this.last = methods;
     const more = methods.length - MOST;
     refill(this.list, methods.slice(0, MOST).map((about) => this.row(about)),
       more > 0 ? el("li", { class: "hint" }, `and ${more} more`) : null);
@@ -95,7 +83,7 @@ export class Methods {
 
   edit(method) {
     this.open = this.open === method ? null : method;
-    this.sync(...this.last);
+    this.sync(this.last);
   }
 
   /** Takes over a part of a look; `null` gives the assigned one back. */

@@ -17,7 +17,6 @@ import { Live } from "./live.js";
 import { Pins } from "./pins.js";
 import { Samples } from "./samples.js";
 import { Scales } from "./scales.js";
-import { Several } from "./several.js";
 import { OF_LOG, OF_RUNS, State } from "./state.js";
 import { emptyState, errorState, loadingState, noMatchState, notice }
   from "./states.js";
@@ -59,7 +58,6 @@ export class Page {
       onclick: () => this.goDown() });
     this.remarks = part("details", "notes remarks");
     this.level = part("section", "card");
-    this.several = new Several(this);
     this.area = part("section", "card");
     this.training = part("section", "card");
     this.pinned = part("section", "card");
@@ -70,7 +68,6 @@ export class Page {
         el("header", {}, this.heading, el("span", { class: "tools" },
           this.down, this.zoomOut)), this.stage, this.remarks),
       this.level, this.pinned, this.training, this.area,
-      el("section", { class: "card" }, this.several.node),
       el("section", { class: "card" }, this.points));
     this.live = new Live(this);
     fill(root, el("div", { class: "frame" },
@@ -120,8 +117,7 @@ export class Page {
     this.state.addEventListener("change", ({ detail }) => this.changed(detail));
     host.watchHost({ onTheme: () => this.theme(),
       onAddress: () => this.state.read(), onReload: () => this.live.check() });
-    const fit = debounce(() => host.isHidden() ||
-      (this.figure.resize(), this.several.resize()), 80);
+    const fit = debounce(() => host.isHidden() || this.figure.resize(), 80);
     new ResizeObserver(fit).observe(this.stage);
     await this.load();
     this.live.start();
@@ -241,7 +237,6 @@ export class Page {
     this.found.sync(this.info, this.answer);
     this.scales.sync(this.answer);
     this.levels.sync(this.answer);
-    this.several.sync();
     this.syncArea();
     this.samples.sync(this.answer);
     this.trajectory.sync(this.info, this.answer);
@@ -281,7 +276,7 @@ export class Page {
   choose(source) {
     const gone = [...OF_RUNS, "x", "y", "by", "value", "along", "preset",
       "usual", "a", "arun", "b", "brun", "higher", "lower", "zoom", "xscale",
-      "yscale", "metrics", "worst"];
+      "yscale"];
     this.state.set({ ...Object.fromEntries(gone.map((key) => [key, ""])),
       source });
   }

@@ -159,9 +159,6 @@ def draw_sheet(figure, width, size, note="", ranges=None, ratio=0.75):
             _draw_trace(panel, trace, unit)
         for shape in layout.get("shapes", ()):
             _draw_level(panel, shape, unit)
-    for trace in figure["data"]:
-        if trace.get("marker", {}).get("showscale"):
-            _draw_scale(sheet, [*panels.values()], trace["marker"])
     title = unmarked((layout.get("title") or {}).get("text", ""))
     if title:
         sheet.suptitle(title, wrap=True)
@@ -266,12 +263,11 @@ def _is_over(note, axes):
 
 
 def _traces(figure, number):
-    """Traces of a panel that are shown, but for those of a scale of colors."""
+    """Traces of a panel that are shown."""
     return [
         trace
         for trace in figure["data"]
         if trace.get("visible", True) is True
-        and trace["meta"]["kind"] != "scale"
         and trace.get("xaxis", "x") == f"x{number}"
     ]
 
@@ -354,24 +350,6 @@ def _draw_level(panel, shape, unit):
         bbox=_HALO,
         annotation_clip=True,
     )
-
-
-def _draw_scale(sheet, panels, marker):
-    """The bar that tells which number a color is."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.colors import Normalize
-
-    stops = [color for _, color in marker["colorscale"]]
-    scale = ScalarMappable(
-        Normalize(marker["cmin"], marker["cmax"]),
-        LinearSegmentedColormap.from_list("stops", stops),
-    )
-    about = marker["colorbar"]
-    label = unmarked(about["title"]["text"])
-    bar = sheet.colorbar(scale, ax=panels, label=label, aspect=30)
-    bar.set_ticks(about["tickvals"], labels=about["ticktext"])
-    bar.outline.set_visible(False)
 
 
 def _draw_below(sheet, data, note, size, ratio):

@@ -14,9 +14,6 @@ from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.several_view import several_table
-from tensorboard_plugin_tfcap.several_view import shown_metrics
-from tensorboard_plugin_tfcap.several_view import tracks
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
@@ -246,7 +243,7 @@ def test_a_seed_without_the_metric_is_one_of_all_seeds():
         replace(point, metrics={"cider_d": 1.0}, diverged=("r@10",))
         for point in line("mine", seeds=(2,))
     ]
-    asked = {"x": "cider_d", "y": "r@10", "value": 1.5, "metrics": ()}
+    asked = {"x": "cider_d", "y": "r@10", "value": 1.5}
     selection = selected([*line("mine"), *lost], **asked)
     view = figure_view(selection)
     assert [(row["seeds"], row["of"]) for row in view["rows"]] == [(2, 3)] * 2
@@ -337,16 +334,6 @@ def test_a_run_without_the_parameter_is_none_of_those_with_zero():
     assert area_table(selection).rows[0][-1] == "1"
     records = csv.DictReader(io.StringIO(rows_table(view, selection).csv()))
     assert "mine/left" not in {record["run"] for record in records}
-    (volume, _) = several_table(selection).rows
-    assert volume[-1] == "1"
-    # A method that has no such parameter has no value of it.
-    names = [
-        (track.title, track.name)
-        for track in tracks(selection, shown_metrics(selection))
-    ]
-    assert names == [
-        *(("mine", "\u03bb = 0"), ("mine", "\u03bb = 0.1"), ("plain", ""))
-    ]
     # Nor does anybody wait for it where its method is hidden.
     points[2] = replace(points[2], step=-1)
     histories = {point.run: [point] for point in points}

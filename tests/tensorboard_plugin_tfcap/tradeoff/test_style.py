@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from tensorboard_plugin_tfcap.color_by import ColorScale
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.seen import SeenMethods
@@ -108,23 +107,3 @@ def test_looks_stay_while_methods_come_and_go():
 def test_a_look_that_is_none_is_refused(line):
     with pytest.raises(QueryError, match="`looks` must be lines"):
         chosen_looks([line])
-
-
-def test_the_colors_of_a_scale_can_be_seen():
-    for dark, paper in ((False, "#ffffff"), (True, "#393a3c")):
-        scale = ColorScale("lambda", [1e-4, 1e-3, 0.1], dark)
-        assert scale.logarithmic and "log scale" in scale.title
-        colors = [scale.color(10.0**power) for power in (-4, -3, -2, -1)]
-        assert len(set(colors)) == 4
-        assert min(contrast(color, paper) for color in colors) >= 3
-    # Nothing is as far below 0.001 as 0 is.
-    zero = ColorScale("k", [0.0, 0.001, 0.1])
-    assert zero.title.endswith("0 below)")
-    assert len({zero.color(value) for value in zero.values}) == 3
-    assert not ColorScale("k", [0.0, 1.0, 40.0]).logarithmic
-    words = ColorScale("optimizer", ["adam", "sgd"])
-    assert words.color("adam") != words.color("sgd")
-    assert [t["name"] for t in words.traces()] == [
-        "optimizer = adam",
-        "optimizer = sgd",
-    ]
