@@ -10,7 +10,6 @@ from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import table_json
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
-from tensorboard_plugin_tfcap.tradeoff.known_titles import KnownTitles
 from tensorboard_plugin_tfcap.tradeoff.name_labels import name_annotations
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
@@ -126,7 +125,7 @@ def _whole(selection, panels, rows, axes):
         known=selection.dataset.known,
     )
     known = selection.dataset.known
-    methods = _methods(panels, rows, query.dark, known)
+    methods = _methods(panels, query.dark, known)
     x, y = ([metric and metric.name for metric in pair] for pair in zip(*axes))
     for trace in figure["data"]:
         if trace.get("legendgroup") in query.hide:
@@ -153,7 +152,6 @@ def _whole(selection, panels, rows, axes):
         "panels": _about(panels, x, y),
         "methods": methods,
         "published": _published(selection),
-        "named": query.names,
         "line": None,
         "tables": [],
         "area": None,
@@ -278,25 +276,14 @@ def _limit(layout, rows, path=(), axes=()):
             axis["autorange"] = False
 
 
-def _methods(panels, rows, dark, known):
-    runs, legend = {}, {}
-    for row in rows:
-        names = runs.setdefault(row["method"], set())
-        names.update(run["run"] for run in row["runs"])
-    titles = _titles(panels)
-    looks = styles(titles, known)
-    # Without a focus: what is gray now has a color nevertheless.
-    own = styles(titles, KnownTitles(known, known.chosen))
+def _methods(panels, dark, known):
+    legend, looks = {}, styles(_titles(panels), known)
     for title, (color, (_, symbol), (_, dash)) in looks.items():
         legend[title] = {
             "method": title,
             "color": on_paper(color, dark),
             "symbol": symbol,
             "dash": dash,
-            "faint": color == FAINT,
-            "assigned": own[title][0],
-            "text": text_color(color, dark),
-            "runs": len(runs.get(title, ())),
         }
     return list(legend.values())
 

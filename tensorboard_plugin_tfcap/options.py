@@ -38,7 +38,6 @@ _HELP = {
     "higher": "metric of which more is better; may be repeated",
     "lower": "metric of which less is better; may be repeated",
     "hide": "method that is not shown; may be repeated",
-    "looks": "method, color (#0072b2) and marker between tabs; may be repeated",
     "focus": "method that keeps its color, others are gray; may be repeated",
     "names": "names of methods at their curves",
     "center": "of seeds: mean, median or iqm",

@@ -9,6 +9,7 @@ from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.traces import HOVER
 from tensorboard_plugin_tfcap.tradeoff.traces import plain
 from tfcap.curves.curve import pareto_front
 
@@ -38,8 +39,7 @@ def reference_trace(
             for title, reference in zip(titles, references)
         ],
         "customdata": list(range(first_row, first_row + len(references))),
-        "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}"
-        "<extra>published</extra>",
+        "hovertemplate": HOVER,
         "legendgroup": "published",
         "meta": {"kind": "reference"},
         **_AXES,
@@ -140,7 +140,7 @@ def path_traces(
                 "colorscale": "Viridis",
             },
             "text": [f"step {p.step}" for p in points],
-            "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}<extra></extra>",
+            "hovertemplate": HOVER,
         }
     ]
     here = [p for p in points if p.step == step]

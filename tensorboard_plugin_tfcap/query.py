@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from dataclasses import fields
 
 from tensorboard_plugin_tfcap.query_error import QueryError
-from tensorboard_plugin_tfcap.tradeoff.style import chosen_looks
 from tfcap.curves.aggregate import BOUNDS
 from tfcap.curves.aggregate import CENTERS
 from tfcap.curves.aggregate import Aggregate
@@ -27,9 +26,7 @@ _CHOICES = {
     "bounds": (None, *BOUNDS),
 }
 #: Arguments that are lists of names, each on a line.
-_LISTS = (
-    *("curve", "where", "columns", "higher", "lower", "hide", "looks", "focus"),
-)
+_LISTS = (*("curve", "where", "columns", "higher", "lower", "hide", "focus"),)
 #: Letters of an argument, and of one that is a list of names.
 _LONGEST, _LONGEST_LIST = 500, 20_000
 
@@ -72,8 +69,6 @@ class Query:
             or writers say.
         lower: Tuple of those of which less is.
         hide: Tuple of titles of methods that are not shown, and count nowhere.
-        looks: Tuple of a title, a color and a marker each, between tabs:
-            looks that a person chose; what is empty is assigned.
         focus: Tuple of titles of methods; all others are gray.
         names: Boolean, whether methods are named at their curves.
         center: String, what is drawn and read off of several seeds.
@@ -109,7 +104,6 @@ class Query:
     higher: tuple = ()
     lower: tuple = ()
     hide: tuple = ()
-    looks: tuple = ()
     focus: tuple = ()
     names: bool = True
     center: str = "mean"
@@ -146,7 +140,6 @@ class Query:
             Aggregate(self.center, self._bounds, self.level)
         except ValueError as error:
             raise QueryError(str(error)) from error
-        chosen_looks(self.looks)
 
 
 def parse_query(arguments) -> Query:

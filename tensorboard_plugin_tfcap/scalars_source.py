@@ -66,7 +66,6 @@ class ScalarsSource:
             by = best_metric(metrics, query)
             points, sentences = self._best(members, by)
             notices += sentences
-        told = {name.sources for parts in members.values() for _, name in parts}
         return Dataset(
             self.name,
             self.revision(),
@@ -74,7 +73,6 @@ class ScalarsSource:
             metrics,
             notices=notices,
             histories=histories,
-            told_by=tuple(sorted({s for sources in told for s in sources})),
         )
 
     def history(self, run: str, query):

@@ -24,7 +24,6 @@ from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
 from tensorboard_plugin_tfcap.tradeoff.level_tables import directions_note
-from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
 from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 from tensorboard_plugin_tfcap.tradeoff.table import number
 
@@ -99,22 +98,13 @@ class Shown:
         return " ".join(filter(None, parts))
 
     def plotly(self, dark=False) -> dict:
-        """The figure by itself: without hidden methods, a card over each mark.
+        """The figure by itself: with a height, and without hidden methods.
 
         Returns:
             Dict of `data` and `layout`.
         """
         figure = self.dark if dark else self.view["figure"]
-        panels = self.view["panels"]
-        cards = [_card(row, panels[row["panel"]]) for row in self.view["rows"]]
-        shown = {"hovertemplate": "%{hovertext}<extra></extra>"}
-        data = [
-            {**trace, **shown, "hovertext": [cards[row] for row in rows]}
-            if (rows := trace.get("customdata"))
-            else trace
-            for trace in figure["data"]
-            if trace.get("visible", True) is True
-        ]
+        data = [t for t in figure["data"] if t.get("visible", True) is True]
         lines = -(-len(self.view["methods"]) // 4)
         height = figure["layout"]["meta"]["height"] or 540 + 22 * lines
         return {"data": data, "layout": {**figure["layout"], "height": height}}
@@ -178,21 +168,3 @@ def shown_of(log, logdir, comparison=None, options=()) -> Shown:
         )
     check_asked(selection, query)
     return Shown(selection)
-
-
-def _card(row, panel):
-    """A mark in lines, as Plotly takes them."""
-    lines = [row["label"]]
-    for axis in "xy":
-        title = panel[f"{axis}_title"].rstrip(" \u2191\u2193")
-        text = f"{title} {row[axis]:.4g}"
-        if row[f"{axis}_interval"]:
-            low, high = row[f"{axis}_interval"]
-            text += f" [{low:.4g}, {high:.4g}]"
-        lines.append(text)
-    if row["of"]:
-        lines.append(f"{row['seeds'] or 0} of {row['of']} seeds")
-    if row["step"]:
-        lines.append(f"step {row['step']}")
-    lines = [f"<b>{marked(row['method'])}</b>", *map(marked, lines)]
-    return "<br>".join(filter(None, lines))

@@ -39,12 +39,10 @@ export function rowsOf(rows, passes) {
  * The server has set them apart for a usual size; what the window really
  * leaves, and how wide its letters are, is known here alone.
  */
-export function thinOut(plot, named = []) {
-  const { left, top } = plot.getBoundingClientRect();
-  const taken = [...plot.querySelectorAll(".points path.point")]
+export function thinOut(plot) {
+  const taken = [...plot.querySelectorAll(
+    ".points path.point, .annotation-text-g")]
     .map((mark) => shrunk(mark.getBoundingClientRect(), 2));
-  taken.push(...named.map((box) => ({ left: box.left + left, right:
-    box.right + left, top: box.top + top, bottom: box.bottom + top })));
   for (const text of plot.querySelectorAll(".textpoint text")) {
     const box = shrunk(text.getBoundingClientRect(), 2);
     const free = !taken.some((other) => meet(box, other));
@@ -61,6 +59,12 @@ export function dim(plot, method) {
     const back = method && group && group !== method;
     // Letters that are hard to read are none.
     node.style.opacity = !back ? "" : trace.meta?.kind === "label" ? 0 : 0.12;
+  }
+  for (const node of plot.querySelectorAll("g.annotation")) {
+    const { name = "" } = plot.layout.annotations[node.dataset.index] ?? {};
+    const back = method && name.startsWith("method ") &&
+      name !== `method ${method}`;
+    node.style.opacity = back ? 0 : "";
   }
 }
 

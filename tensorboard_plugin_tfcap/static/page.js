@@ -9,7 +9,6 @@ import { Controls, segments } from "./controls.js";
 import { announce, bare, debounce, el, fill } from "./dom.js";
 import { exportMenu } from "./exporting.js";
 import { Figure } from "./figure.js";
-import { Found } from "./found.js";
 import { Guide } from "./guide.js";
 import * as host from "./host.js";
 import { Level } from "./level.js";
@@ -21,7 +20,6 @@ import { OF_LOG, OF_RUNS, State } from "./state.js";
 import { emptyState, errorState, loadingState, noMatchState, notice }
   from "./states.js";
 import { copyButtons, PointTable, signsOf, table } from "./tables.js";
-import { Tip } from "./tip.js";
 import { Trajectory } from "./trajectory.js";
 
 const NOTHING = { runs: [], metrics: [], parameters: [], presets: [],
@@ -47,7 +45,6 @@ export class Page {
     this.notices = part("div", "notices");
     this.instead = part("div", "instead");
     fill(this.instead, loadingState());
-    this.found = new Found(part("section", "card found", { hidden: true }));
     this.columns = new Columns(state);
     this.stage = part("div", "stage", { tabindex: "0", role: "application",
       "aria-roledescription": "chart", "aria-label": "Figure" });
@@ -63,7 +60,7 @@ export class Page {
     this.pinned = part("section", "card");
     this.points = el("details", { ontoggle: () => this.syncPoints() },
       el("summary", {}, "The figure as a table"), this.columns.root);
-    this.body = el("div", { class: "body" }, this.found.root,
+    this.body = el("div", { class: "body" },
       el("section", { class: "card figure" },
         el("header", {}, this.heading, el("span", { class: "tools" },
           this.down, this.zoomOut)), this.stage, this.remarks),
@@ -80,11 +77,10 @@ export class Page {
     this.showSide(false);
     this.controls = new Controls(this.side, state, this);
     this.figure = new Figure(this.stage, {
-      hover: (row, kept) => this.hover(row, kept),
+      hover: (row) => this.hover(row),
       pin: (row) => this.samples.pin(row),
       legend: (method, alone) => this.legend(method, alone),
       layout: () => this.layout(),
-      point: (method) => this.point(method),
       choose: (method) => this.controls.methods.focus(method),
     });
     this.scales = new Scales(this.figure, state);
@@ -96,9 +92,8 @@ export class Page {
         const row = this.figure.near(event);
         if (row) this.samples.pin(row);
       },
-      over: (event) => this.hover(event && this.figure.near(event)),
+      over: (event) => this.figure.hover(event && this.figure.near(event)),
     });
-    this.tip = new Tip(this.figure.overlay);
     this.pins = new Pins(this.figure);
     this.samples = new Samples(this.pinned, state);
     this.table = new PointTable((row) => this.samples.pin(row));
@@ -234,7 +229,6 @@ export class Page {
     this.down.hidden = !pins.length;
     this.down.textContent = `Samples of ${pins.map(({ slot }) =>
       slot.toUpperCase()).join(" and ")} ↓`;
-    this.found.sync(this.info, this.answer);
     this.scales.sync(this.answer);
     this.levels.sync(this.answer);
     this.syncArea();
@@ -287,14 +281,10 @@ export class Page {
     this.figure.point(method);
   }
 
-  hover(row, kept) {
+  hover(row) {
     // Plotly tells late that a mark was left: another thing may be pointed at.
     if (row) this.point(row.reference ? null : row.method, true);
     else if (this.byMark) this.point(null);
-    if (!row) return this.tip.hide();
-    const { offsetWidth: width, offsetHeight: height } = this.stage;
-    const room = { width, height };
-    return this.tip.show(row, this.answer, this.figure.place(row), room, kept);
   }
 
   /** To the samples; TensorBoard around the page stays where it is. */

@@ -6,7 +6,6 @@ import { bare, el, fill, icon, number } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { timeSeries } from "./host.js";
 import { signsOf } from "./tables.js";
-import { thumbnail } from "./tip.js";
 
 const SLOTS = ["a", "b"];
 const CROSS = "M4 4l8 8M12 4l-8 8";
@@ -194,4 +193,15 @@ function saying(item, pin, many, told) {
 function rank(value) {
   if (value === null || value === undefined) return "";
   return el("b", { class: value <= 1 ? "first" : null }, `rank ${number(value)}`);
+}
+
+/** A sample's image, or a quiet square where there is none. */
+function thumbnail(item, alt) {
+  if (!item.image) return el("div", { class: "blank" });
+  const image = el("img", { src: `./${item.image}`, alt, loading: "lazy" });
+  image.addEventListener("load", () =>
+    image.classList.toggle("small", image.naturalWidth < 48));
+  image.addEventListener("error", () =>
+    image.replaceWith(el("div", { class: "blank" })));
+  return image;
 }

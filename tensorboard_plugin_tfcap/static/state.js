@@ -12,7 +12,7 @@ const ASKED = [
   "source", "x", "y", "order", "runs", "at", "by", "seeds", "level", "preset",
   "usual", "refs", "pareto", "along", "value", "baseline", "trajectory", "step",
   "labels", "group", "curve", "higher", "lower", "hide", "where", "columns",
-  "xscale", "yscale", "looks", "focus", "names", "center", "bounds",
+  "xscale", "yscale", "focus", "names", "center", "bounds",
 ];
 /** What the page alone needs: pins, their runs and page; live; ranges. */
 const OWN = ["a", "arun", "b", "brun", "page", "live", "table",

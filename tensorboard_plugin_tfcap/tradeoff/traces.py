@@ -23,6 +23,11 @@ SIDES = {
     "top center": (0, 1),
     "bottom center": (0, -1),
 }
+#: What a card over a mark says.
+HOVER = (
+    "%{text}<br>%{xaxis.title.text}: %{x:.4g}<br>%{yaxis.title.text}: "
+    "%{y:.4g}<extra>%{fullData.name}</extra>"
+)
 #: More labels than these nobody reads.
 _MOST = 250
 
@@ -170,8 +175,7 @@ def line_traces(
         "line": {"color": color, "width": 2, "dash": dash},
         "marker": {"symbol": symbols, "size": 8, "color": color},
         "text": [marked(label) for label in line.labels],
-        "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}"
-        "<extra>%{fullData.name}</extra>",
+        "hovertemplate": HOVER,
         "meta": {"kind": "curve"},
     }
     if not faint:

@@ -1,4 +1,4 @@
-"""Looks, names, aggregates and published points in a figure and its tables."""
+"""Focus, names, aggregates and published points in a figure and its tables."""
 
 import itertools
 from dataclasses import replace
@@ -40,18 +40,14 @@ def traces(view, kind):
     }
 
 
-def test_chosen_looks_and_focus_are_in_what_is_drawn():
-    query = parse_query({"looks": "a\t#123456\tx", "focus": "a"})
-    view = figure_view(selected(looks=query.looks, focus=query.focus))
+def test_what_is_out_of_focus_is_gray():
+    view = figure_view(selected(focus=("a",)))
     curves = traces(view, "curve")
-    assert curves["a"]["line"]["color"] == "#123456"
-    assert curves["a"]["marker"]["symbol"][0].startswith("x")
+    assert curves["a"]["line"]["color"] == "#0072B2"
     assert curves["b"]["line"]["color"] == "#c3c9cf"
     assert "error_y" in curves["a"] and "error_y" not in curves["b"]
     assert list(traces(view, "label")) == ["a"]
-    legend = {m["method"]: m for m in view["methods"]}
-    assert legend["b"]["faint"] and legend["b"]["assigned"] == "#56B4E9"
-    assert {row["color"] for row in view["rows"]} == {"#123456", "#c3c9cf"}
+    assert {row["color"] for row in view["rows"]} == {"#0072B2", "#c3c9cf"}
 
 
 def test_names_lie_on_nothing():

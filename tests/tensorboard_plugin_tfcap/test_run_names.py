@@ -73,7 +73,7 @@ def test_the_log_directory_may_be_the_run():
 def test_hparams_in_a_folder_below_are_those_of_the_run(tmp_path):
     strangers.write_torch(tmp_path, rates=(1, 2))
     found = dataset(tmp_path)
-    assert found.notices == [] and found.told_by == ("HParams",)
+    assert found.notices == []
     assert len(found.points) == 8
     assert {p.method for p in found.points} == {"cnn", "mlp"}
     assert {p.seed for p in found.points} == {0, 1}
@@ -120,7 +120,6 @@ def test_axes_of_keras_are_measured_on_held_out_data(tmp_path):
     found = dataset(tmp_path)
     axes = ["validation/epoch_loss", "validation/epoch_accuracy"]
     assert [metric.name for metric in found.axes()] == axes
-    assert found.told_by == ("run names",)
     assert found.order() == "lr" and found.points[-1].seed == 1
     assert {point.method for point in found.points} == {"resnet"}
     # As many as there are without HParams and names.

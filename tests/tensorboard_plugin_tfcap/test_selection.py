@@ -19,6 +19,7 @@ from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
 from tensorboard_plugin_tfcap.tradeoff.point import Reference
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tests.tensorboard_plugin_tfcap.tradeoff.points import line
 
 #: A curve that bends back: CIDEr-D is 1 at three places.
@@ -224,7 +225,7 @@ def test_what_a_filter_leaves_out_is_no_baseline_and_no_focus():
     asked = {"x": "cider_d", "y": "r@10", "value": 1.5}
     selection = selected(points, **asked, runs="^b", baseline="a", focus=("a",))
     view = figure_view(selection)
-    assert [m["faint"] for m in view["methods"]] == [False]
+    assert FAINT not in [m["color"] for m in view["methods"]]
     head = ["", "recall@10", "mean rank", "seeds"]
     assert view["tables"][0]["head"] == head
     said = "There are no differences to a: no such curve is left."
@@ -232,10 +233,10 @@ def test_what_a_filter_leaves_out_is_no_baseline_and_no_focus():
     # Another parameter along curves gives them other titles.
     points = runs_of("net", *({"k": k, "l": n} for k in (1, 2) for n in (1, 2)))
     view = figure_view(selected(points, order="k", focus=("net, k = 1",)))
-    assert [m["faint"] for m in view["methods"]] == [False, False]
+    assert FAINT not in [m["color"] for m in view["methods"]]
     # Of a focus that is hidden, nothing is left, either.
     view = figure_view(selected(line("a"), focus=("b",), hide=("b",)))
-    assert not view["methods"][0]["faint"]
+    assert view["methods"][0]["color"] != FAINT
 
 
 def test_a_seed_without_the_metric_is_one_of_all_seeds():

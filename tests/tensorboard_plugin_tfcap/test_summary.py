@@ -61,7 +61,7 @@ def test_points_are_shown_by_the_other_tabs(tmp_path):
             writer.point(4, {"r@10": 60.0 + seed, "cider_d": 1.0})
     source = Sources(read_log(tmp_path)).chosen("scalars")
     found = source.dataset(Query())
-    assert found.told_by == ("HParams",) and found.notices == []
+    assert found.notices == []
     first, second = found.points
     assert (first.method, first.params) == ("mine", about)
     assert (first.seed, second.seed, first.step) == (0, 1, 4)

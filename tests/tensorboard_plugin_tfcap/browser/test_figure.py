@@ -1,7 +1,5 @@
 """The figure, on a real sweep's log."""
 
-import re
-
 import pytest
 
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
@@ -68,12 +66,15 @@ def test_figure_3_is_small_multiples(view, sweep):
 def test_hovering_tells_of_a_point_and_shows_markup_as_text(view, sweep):
     view.open(sweep)
     view.page.mouse.move(*view.place(0))
-    view.frame.wait_for_selector(".tip .sample")
-    assert "PSST Multinomial" in view.text(".tip h3")
-    assert re.search(r"\b(\d) of \1\b", view.text(".tip dl"))
-    assert "<b>a dog</b>" in view.text(".tip .sample p")
+    card = ".plot .hoverlayer .hovertext"
+    view.frame.wait_for_selector(card, state="attached")
+    text = view.frame.locator(card).first.text_content()
+    assert "PSST Multinomial" in text and "\u03bb = " in text
+    assert "recall@10" in text
+    view.page.mouse.click(*view.place(0))
+    view.frame.wait_for_selector(".rows img")
+    assert "<b>a dog</b>" in view.text(".said p")
     assert view.frame.evaluate("() => window.hacked") is None
-    view.wait("() => document.querySelector('.tip img').naturalWidth > 0")
 
 
 def test_the_filter_keeps_what_matches(view, sweep):

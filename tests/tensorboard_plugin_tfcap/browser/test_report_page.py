@@ -45,7 +45,7 @@ def test_a_mark_shows_its_card(page):
     page.locator("#tf-view .points path.point").first.hover(force=True)
     text = page.locator(".hoverlayer .hovertext").first.text_content()
     assert METHOD in text and "\u03bb = 0.001" in text
-    assert "2 of 2 seeds" in text
+    assert "CIDEr-D" in text
 
 
 def test_the_legend_hides_a_method_by_key_and_pointer(page):
