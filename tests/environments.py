@@ -38,7 +38,8 @@ def ask(fast):
     board = program.TensorBoard(
         plugins=[*default.get_static_plugins(), *default.get_dynamic_plugins()])
     board.configure(
-        argv=["tensorboard", "--logdir", "logs", f"--load_fast={fast}"])
+        argv=["tensorboard", "--logdir", "logs", f"--load_fast={fast}",
+              "--reload_interval=0"])
     provider, multiplexer = board._make_data_provider()
     app = application.TensorBoardWSGIApp(
         board.flags, board.plugin_loaders, provider,

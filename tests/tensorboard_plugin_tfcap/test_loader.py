@@ -87,7 +87,9 @@ with TradeoffWriter({str(logs)!r}, "mine") as writer:
     writer.point(0, {{"cider_d": 1.0, "r@10": 50.0}})
 found = default.get_dynamic_plugins()
 board = program.TensorBoard(plugins=default.get_static_plugins() + found)
-board.configure(argv=["", "--logdir", {str(logs)!r}, "--load_fast=false"])
+# Read once: a thread that still reads at the end would abort the process.
+argv = ["", "--logdir", {str(logs)!r}, "--load_fast=false"]
+board.configure(argv=[*argv, "--reload_interval=0"])
 provider, multiplexer = board._make_data_provider()
 app = application.TensorBoardWSGIApp(
     board.flags, board.plugin_loaders, provider,
