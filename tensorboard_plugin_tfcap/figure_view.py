@@ -22,11 +22,6 @@ from tensorboard_plugin_tfcap.tradeoff.style import text_color
 from tensorboard_plugin_tfcap.tradeoff.traces import PLOT
 from tensorboard_plugin_tfcap.tradeoff.traces import label_boxes
 
-CONFIG = {
-    "responsive": True,
-    "displaylogo": False,
-    "edits": {"shapePosition": True},
-}
 #: How to read the seeds of a figure.
 _LEGENDS = {
     "points": "Thin: each seed by itself; thick: their {center}.",
@@ -36,7 +31,7 @@ _LEGENDS = {
 }
 
 
-def figure_view(selection, path=()) -> dict:
+def figure_view(selection) -> dict:
     """Everything that a page shows for a query."""
     query = selection.query
     preset = selection.preset()
@@ -71,8 +66,7 @@ def figure_view(selection, path=()) -> dict:
         if query.pareto and all(metric.sign for metric in axes):
             figure["data"].append(overlays.front_trace(rows, *axes, query.dark))
         _add_references(selection, figure, rows)
-        _add_path(selection, figure, path)
-        _limit(figure["layout"], rows, path, axes)
+        _limit(figure["layout"], rows)
         _add_diagonal(figure, rows, axes, query.dark)
         _name_methods(selection, figure, panels[0])
     line = selection.line()
@@ -101,13 +95,6 @@ def tables_view(selection) -> dict:
         "area": area,
         "notices": notices,
     }
-
-
-def said_figure(text: str) -> dict:
-    """A figure that only says why there is none."""
-    figure = panels_figure([Panel("", "", "", [], text)])
-    figure["layout"]["meta"] = {"height": None, "label": text}
-    return {**figure, "config": CONFIG}
 
 
 _EMPTY = "There is nothing to draw: no two metrics were found."
@@ -146,7 +133,7 @@ def _whole(selection, panels, rows, axes):
         "y": y[0],
         "order": selection.order,
         "title": preset.title if preset is not None else "",
-        "figure": {**figure, "config": CONFIG},
+        "figure": figure,
         "rows": rows,
         "head": [*_head(selection, panels), *add_columns(rows, selection)],
         "panels": _about(panels, x, y),
@@ -172,17 +159,6 @@ def _add_references(selection, figure, rows):
             trace["visible"] = "legendonly"
         figure["data"].append(trace)
         rows += reference_rows(references, *axes, hidden)
-
-
-def _add_path(selection, figure, path):
-    if path:
-        title = selection.dataset.title(path[0].method)
-        figure["data"] += overlays.path_traces(
-            path,
-            *(selection.x, selection.y, title),
-            *(selection.query.step, selection.query.dark),
-            selection.dataset.known,
-        )
 
 
 def _add_diagonal(figure, rows, axes, dark):
@@ -258,19 +234,18 @@ def _published(selection):
     }
 
 
-def _limit(layout, rows, path=(), axes=()):
+def _limit(layout, rows):
     """Axes as wide as the marks: intervals of two seeds would hide them."""
     for panel in {row["panel"] for row in rows}:
         number = panel + 1 if panel else ""
         mine = [row for row in rows if row["panel"] == panel]
         shown = [row for row in mine if not row["hidden"]] or mine
-        for place, name in enumerate("xy"):
+        for name in "xy":
             axis = layout[f"{name}axis{number}"]
             if "matches" in axis:
                 continue
             values = [row[name] for row in shown]
             values += [run[name] for row in shown for run in row["runs"]]
-            values += [point.metrics[axes[place].name] for point in path]
             log = axis.get("type") == "log"
             axis["range"] = overlays.padded_range(values, log)
             axis["autorange"] = False

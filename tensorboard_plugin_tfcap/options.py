@@ -10,7 +10,7 @@ from tensorboard_plugin_tfcap.selection import with_preset
 #: What the page draws unless a person wants otherwise, as `state.js` has it.
 USUAL = {"seeds": "points"}
 #: What only a page that is looked at has.
-_OWN = ("trajectory", "step", "dark")
+_OWN = ("step", "dark")
 _HELP = {
     "x": "metric across",
     "y": "metric up",
@@ -58,7 +58,7 @@ def asked_query(options) -> Query:
     >>> asked_query({"pareto": True, "hide": "mine"}).hide
     ('mine',)
     """
-    known = [one.name for one in fields(Query) if one.name not in _OWN[:2]]
+    known = [one.name for one in fields(Query) if one.name != "step"]
     wrong = sorted(set(options) - set(known))
     if wrong:
         raise TypeError(

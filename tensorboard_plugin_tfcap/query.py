@@ -55,8 +55,7 @@ class Query:
         along: `"x"` or `"y"`, what the line holds.
         value: Float, `"auto"`, or `None` for no line.
         baseline: String, the method that differences are to.
-        trajectory: String, the method whose way over steps is drawn.
-        step: Integer, up to which step points count.
+        step: Integer, the step of which captions are shown.
         dark: Boolean, whether the ground is dark.
         labels: Boolean, whether points have labels.
         group: String, how scalars are grouped.
@@ -91,7 +90,6 @@ class Query:
     along: str | None = None
     value: float | str | None = None
     baseline: str | None = None
-    trajectory: str | None = None
     step: int | None = None
     dark: bool = False
     labels: bool = True

@@ -8,11 +8,8 @@ export function axisOf(plot, panel, along) {
 /** Where a row's mark is, in pixels of the plot; `null` if out of view. */
 export function place(plot, answer, row) {
   const panel = answer.panels[row.panel];
+  const { x, y } = row;
   if (!panel) return null;
-  return placeAt(plot, panel, row.x, row.y);
-}
-
-export function placeAt(plot, panel, x, y) {
   const [across, up] = ["x", "y"].map((along) => axisOf(plot, panel, along));
   if (!across?.l2p || x === null || y === null) return null;
   const [px, py] = [across.d2p(x), up.d2p(y)];

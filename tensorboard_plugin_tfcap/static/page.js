@@ -20,7 +20,6 @@ import { OF_LOG, OF_RUNS, State } from "./state.js";
 import { emptyState, errorState, loadingState, noMatchState, notice }
   from "./states.js";
 import { copyButtons, PointTable, signsOf, table } from "./tables.js";
-import { Trajectory } from "./trajectory.js";
 
 const NOTHING = { runs: [], metrics: [], parameters: [], presets: [],
   sources: [], notices: [] };
@@ -56,7 +55,6 @@ export class Page {
     this.remarks = part("details", "notes remarks");
     this.level = part("section", "card");
     this.area = part("section", "card");
-    this.training = part("section", "card");
     this.pinned = part("section", "card");
     this.points = el("details", { ontoggle: () => this.syncPoints() },
       el("summary", {}, "The figure as a table"), this.columns.root);
@@ -64,7 +62,7 @@ export class Page {
       el("section", { class: "card figure" },
         el("header", {}, this.heading, el("span", { class: "tools" },
           this.down, this.zoomOut)), this.stage, this.remarks),
-      this.level, this.pinned, this.training, this.area,
+      this.level, this.pinned, this.area,
       el("section", { class: "card" }, this.points));
     this.live = new Live(this);
     fill(root, el("div", { class: "frame" },
@@ -98,7 +96,6 @@ export class Page {
     this.samples = new Samples(this.pinned, state);
     this.table = new PointTable((row) => this.samples.pin(row));
     this.points.append(this.table.root);
-    this.trajectory = new Trajectory(this.training, state);
     this.levels = new Level(this.level, this);
   }
 
@@ -233,7 +230,6 @@ export class Page {
     this.levels.sync(this.answer);
     this.syncArea();
     this.samples.sync(this.answer);
-    this.trajectory.sync(this.info, this.answer);
     this.syncPoints();
   }
 

@@ -61,14 +61,12 @@ export class Samples {
     this.show(cards, this.list(pins, answers), answers);
   }
 
-  /** The run of a pin, and which of its steps is looked at. */
+  /** The run of a pin, and its step. */
   of({ slot, row }) {
     const chosen = this.state.get(`${slot}run`);
     const run = row.runs.find((one) => one.run === chosen) ??
       row.runs.find((one) => one.samples) ?? row.runs[0];
-    const follows = run && this.state.get("trajectory") === run.run &&
-      this.state.get("step");
-    return { run, step: follows ? this.state.get("step") : run?.step };
+    return { run, step: run?.step };
   }
 
   show(cards, body, answers = []) {
@@ -94,7 +92,7 @@ export class Samples {
       el("p", { class: "hint" }, answer.error ? answer.error.message
         : step !== undefined ? `step ${answer.step ?? step}` : ""),
       (answer.notices ?? []).map((text) => el("p", { class: "hint" }, text)),
-      this.follow(run), run ? el("a", { class: "plain", target: "_blank",
+      run ? el("a", { class: "plain", target: "_blank",
         rel: "noopener", href: timeSeries(row.runs.map((one) => one.run)) },
       "Time Series") : null);
   }
@@ -105,15 +103,6 @@ export class Samples {
     row.runs.map((one) => el("option", { value: one.run,
       selected: one.run === run.run }, `seed ${one.seed}: ${one.run}`)));
     return box;
-  }
-
-  follow(run) {
-    if (!run) return null;
-    const on = this.state.get("trajectory") === run.run;
-    return el("button", { type: "button", class: "plain",
-      "aria-pressed": String(on), onclick: () => this.state.set({
-        trajectory: on ? "" : run.run, step: "" }) },
-    on ? "Hide its training" : "Show its training");
   }
 
   pager(answers) {

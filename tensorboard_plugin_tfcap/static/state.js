@@ -10,8 +10,7 @@ import * as host from "./host.js";
 /** What the server is asked with. */
 const ASKED = [
   "source", "x", "y", "order", "runs", "at", "by", "seeds", "level", "preset",
-  "usual", "refs", "pareto", "along", "value", "baseline", "trajectory", "step",
-  "labels", "group", "curve", "higher", "lower", "hide", "where", "columns",
+  "usual", "refs", "pareto", "along", "value", "baseline", "labels", "group", "curve", "higher", "lower", "hide", "where", "columns",
   "xscale", "yscale", "focus", "names", "center", "bounds",
 ];
 /** What the page alone needs: pins, their runs and page; live; ranges. */
@@ -23,7 +22,7 @@ const USUAL = { along: "x", seeds: "points" };
 
 /** Choices of methods and parameters: runs that are read anew have others. */
 export const OF_RUNS = ["order", "where", "columns", "curve", "hide",
-  "baseline", "trajectory", "step", "focus"];
+  "baseline", "focus"];
 
 /** Choices on which it hangs what a log has. */
 export const OF_LOG = ["source", "group", "curve", "higher", "lower"];

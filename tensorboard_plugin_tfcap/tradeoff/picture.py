@@ -1,6 +1,5 @@
 """The trade-off figure as a file for print, drawn by Matplotlib."""
 
-import importlib.util
 import io
 import math
 import os
@@ -27,7 +26,7 @@ from tensorboard_plugin_tfcap.tradeoff.traces import label_box
 from tensorboard_plugin_tfcap.tradeoff.traces import label_places
 
 #: How to get what writes files.
-LACKING = (
+_LACKING = (
     "Files for print need Matplotlib beside TensorBoard, which is not "
     "installed: pip install 'tfcap[figures]'."
 )
@@ -45,11 +44,6 @@ _HALO = {
     "edgecolor": "none",
     "alpha": 0.75,
 }
-
-
-def can_print() -> bool:
-    """Check whether Matplotlib is there, without loading it."""
-    return importlib.util.find_spec("matplotlib") is not None
 
 
 def print_figure(
@@ -75,12 +69,12 @@ def print_figure(
         ImportError: If Matplotlib is not installed.
         QueryError: If a font is not installed.
     """
-    if not can_print():
-        raise ImportError(LACKING)
     # Imported here: who looks at a tab need not print. Not its `pyplot`,
     # which holds on to figures and opens windows.
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError(_LACKING) from error
     _check_font(font)
     about = {"Title": figure["layout"].get("meta", {}).get("label", "")}
     said = "Subject" if form == "pdf" else "Description"

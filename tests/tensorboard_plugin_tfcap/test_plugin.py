@@ -216,16 +216,6 @@ def test_figure_3_is_six_panels(server):
     assert view["figure"]["layout"]["meta"]["height"] > 700
 
 
-def test_a_run_has_a_way_through_training(server):
-    run = "luo2018/lambda=0.001,seed=0"
-    view = server.json("trajectory", run=run)
-    assert [p["step"] for p in view["points"]] == [1, 2]
-    drawn = server.json("figure", trajectory=run, step=1)["figure"]["data"]
-    paths = [t for t in drawn if t["meta"]["kind"] == "trajectory"]
-    assert len(paths) == 2 and paths[1]["x"] == [view["points"][0]["x"]]
-    assert server.error("trajectory", run="none")[0] == 400
-
-
 def test_samples_are_text_with_pictures(server):
     run = "psst_multinomial/lambda=0.001,seed=0"
     page = server.json("samples", run=run)

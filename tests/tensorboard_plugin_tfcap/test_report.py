@@ -229,7 +229,7 @@ def test_all_options_of_the_page_are_options_of_the_report(tmp_path):
     asked = re.search(
         r"const ASKED = \[(.*?)\]", (STATIC / "state.js").read_text(), re.S
     )
-    names = set(re.findall(r'"(\w+)"', asked[1])) - {"trajectory", "step"}
+    names = set(re.findall(r'"(\w+)"', asked[1]))
     query = options.asked_query({"value": 3})
     assert names <= set(vars(query)) and query.value == 3.0
     words = options.command_words({"pareto": True, "hide": ["a", "b"]})

@@ -82,7 +82,7 @@ def test_hparams_in_a_folder_below_are_those_of_the_run(tmp_path):
     # The result, which torch writes at step 0, is that of the last step.
     assert point.metrics["hparam/accuracy"] == point.metrics["Accuracy/val"]
     assert {"Loss/train", "Loss/val"} <= set(point.metrics)
-    history = Sources(read_log(tmp_path)).chosen().history(point.run, Query())
+    history = dataset(tmp_path, at="common").histories[point.run]
     assert ["hparam/accuracy" in p.metrics for p in history] == [0, 0, 1]
     view = figure_view(select(found, Query(value="auto")))
     assert len(view["rows"]) == 4 and view["rows"][0]["seeds"] == 2
@@ -98,7 +98,8 @@ def test_points_in_a_folder_below_keep_their_steps(tmp_path):
     (point,) = source.dataset(Query()).points
     assert (point.run, point.method, point.seed) == ("a", "mine", 4)
     assert point.metrics == {"loss": 1.0, "r@10": 51.0}
-    found = [p.metrics.get("r@10") for p in source.history("a", Query())]
+    history = source.dataset(Query(at="common")).histories["a"]
+    found = [p.metrics.get("r@10") for p in history]
     assert found == [50.0, 51.0, None]
 
 

@@ -30,7 +30,7 @@ def faults(view):
 
 @pytest.mark.parametrize("query", ["", "?darkMode=true"])
 def test_axe_finds_nothing(view, sweep, query):
-    view.open(sweep, query=query, pareto="1", trajectory="", at="best")
+    view.open(sweep, query=query, pareto="1", at="best")
     view.frame.locator(".stage").focus()
     for key in ("ArrowRight", "Enter", "ArrowDown", "Enter"):
         view.page.keyboard.press(key)

@@ -198,13 +198,14 @@ def test_what_fails_once_is_asked_for_again(view, odd):
     again.click()
     view.wait("() => document.querySelector('.plot').data?.length > 1")
     assert view.count(".notice.bad") == 0
-    view.page.route("**/trajectory?*", lambda r: r.fulfill(status=500))
-    view.frame.get_by_label("Run", exact=True).select_option(index=1)
-    view.frame.get_by_text("answered with an error").wait_for()
-    view.page.unroute("**/trajectory?*")
+    view.page.route("**/samples?*", lambda r: r.fulfill(status=500))
     # The table is open since there was no figure.
     view.frame.get_by_role("button", name="Pin").first.click()
-    view.frame.get_by_text("1 step logged").wait_for()
+    view.frame.get_by_text("answered with an error").wait_for()
+    view.page.unroute("**/samples?*")
+    view.frame.get_by_role("button", name="Unpin").first.click()
+    view.frame.get_by_role("button", name="Pin").first.click()
+    view.frame.get_by_text("No samples were logged").wait_for()
 
 
 def test_of_very_many_methods_one_is_in_focus(view, sweep):
