@@ -110,19 +110,14 @@ class TradeoffFigure:
 
         return go.Figure(self.shown.plotly(self.dark))
 
-    def _ipython_display_(self):
-        """Shows figure and tables, by Plotly's renderer of the notebook."""
-        from IPython.display import HTML
-        from IPython.display import display
-
+    def _repr_html_(self) -> str:
         from tensorboard_plugin_tfcap.report_parts import table_html
 
         *tables, points = map(table_html, self.tables)
         notices = (f"<p>{html.escape(n)}</p>" for n in self.shown.notices)
-        display(self.plotly())
-        display(
-            HTML(
-                f"{''.join(notices)}{''.join(tables)}<details><summary>The "
-                f"figure as a table</summary>{points}</details>"
-            )
+        # With Plotly in it: a saved page needs no network.
+        figure = self.plotly().to_html(include_plotlyjs=True, full_html=False)
+        return (
+            f"{''.join(notices)}{figure}{''.join(tables)}<details><summary>The "
+            f"figure as a table</summary>{points}</details>"
         )

@@ -164,21 +164,17 @@ def test_a_report_is_refused_or_stopped_at_once(tmp_path, monkeypatch, capsys):
         {"x": "mean_rank", "y": "r@1", "pareto": True, "at": "best"},
     ],
 )
-def test_a_notebook_shows_the_figure_and_its_tables(
-    logdir, chosen, monkeypatch
-):
-    pytest.importorskip("IPython")
+def test_a_notebook_shows_the_figure_and_its_tables(logdir, chosen):
     found = tfcap.show_tradeoff(logdir, **chosen)
-    shown = []
-    monkeypatch.setattr("IPython.display.display", shown.append)
-    found._ipython_display_()
-    figure, page = shown
+    figure, page = found.plotly(), found._repr_html_()
     assert isinstance(figure, go.Figure) and figure.layout.height > 300
+    assert "Plotly.newPlot" in page
+    assert not re.search(r'<script[^>]+src="http', page)
     for trace in figure.data:
         if trace.customdata is not None:
             assert len(trace.text) == len(trace.x)
     for table in found.tables:
-        assert table.head[-1] in page.data
+        assert table.head[-1] in page
 
 
 def test_a_notebook_has_room_for_the_figure_and_knows_its_options(logdir):
