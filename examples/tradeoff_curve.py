@@ -45,10 +45,9 @@ def report(records, options, name, rho):
     if not records:
         print("No point is done yet.")
         return
-    for kind in ("svg", "html"):
-        path = options.out / f"curves.{kind}"
-        write_curve_figure(path, records, rho=rho)
-        print(f"Curves: {path}")
+    path = options.out / "curves.html"
+    write_curve_figure(path, records, rho=rho)
+    print(f"Curves: {path}")
     tables = curve_tables(records, name, rho=rho)
     text = "\n\n".join(table.markdown() for table in tables)
     (options.out / "tables.md").write_text(text + "\n")

@@ -9,7 +9,6 @@ from tensorboard_plugin_tfcap.curve_names import METHOD
 from tensorboard_plugin_tfcap.matching import search
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.several_view import given_worst
 
 
 def check_asked(selection, query):
@@ -32,7 +31,6 @@ def check_asked(selection, query):
         "by": dataset.metrics,
         "curve": [*parameters, METHOD, "seed"],
     }
-    _check("worst", given_worst(query), dataset.metrics)
     for name, names in known.items():
         asked = getattr(query, name) or ()
         _check(name, (asked,) if isinstance(asked, str) else asked, names)

@@ -15,13 +15,12 @@ from tensorboard_plugin_tfcap.tradeoff.axis_ranks import axis_rank
 from tensorboard_plugin_tfcap.tradeoff.axis_ranks import is_bookkeeping
 from tensorboard_plugin_tfcap.tradeoff.axis_ranks import kind
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import is_categorical
-from tensorboard_plugin_tfcap.tradeoff.known_titles import KnownTitles
 from tensorboard_plugin_tfcap.tradeoff.metric_names import is_other_listener
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
-from tensorboard_plugin_tfcap.tradeoff.style import chosen_looks
+from tensorboard_plugin_tfcap.tradeoff.style import KnownTitles
 from tensorboard_plugin_tfcap.tradeoff.style import known_titles
 
 #: What axes are by default, where there are such metrics.
@@ -45,10 +44,8 @@ class Dataset:
         comparison: `Comparison`, how the log is presented.
         histories: Dict of lists of points in the order of steps, by run,
             where earlier steps are asked for.
-        told_by: Tuple of strings, what told the parameters of runs.
         seen: Tuple of titles of methods in the order in which they came, so
             that their looks stay as they are.
-        chosen: Dict of looks that a person chose, by title.
         focus: Tuple of titles that are not gray.
     """
 
@@ -60,9 +57,7 @@ class Dataset:
     notices: list = field(default_factory=list)
     comparison: Comparison = field(default_factory=Comparison)
     histories: dict = field(default_factory=dict)
-    told_by: tuple = ()
     seen: tuple = ()
-    chosen: dict = field(default_factory=dict)
     focus: tuple = ()
 
     @cached_property
@@ -99,7 +94,7 @@ class Dataset:
         titles += [reference.title for reference in self.references]
         first = [*map(self.title, self.comparison.titles), *self.seen]
         known = known_titles(titles, dict.fromkeys(first))
-        return KnownTitles(known, self.chosen, self.focus)
+        return KnownTitles(known, self.focus)
 
     def metric(self, name, argument="x"):
         """A metric by name, which was asked for as an argument.
@@ -181,12 +176,11 @@ class Dataset:
         return [point for point in self.points if point.run in found]
 
     def directed(self, query):
-        """The data set with the directions and looks that a query gives."""
+        """The data set with the directions and focus that a query gives."""
         metrics = directed(self.metrics, query)
         return replace(
             self,
             metrics=self.metrics if metrics is None else metrics,
-            chosen=chosen_looks(query.looks),
             focus=query.focus,
         )
 

@@ -1,7 +1,6 @@
 """The figure of a selection, with its rows, tables and notices."""
 
 from tensorboard_plugin_tfcap import overlays
-from tensorboard_plugin_tfcap.color_by import paint
 from tensorboard_plugin_tfcap.columns import add_columns
 from tensorboard_plugin_tfcap.preset_panels import preset_panels
 from tensorboard_plugin_tfcap.rows import place_members
@@ -11,26 +10,18 @@ from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import table_json
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import order_places
-from tensorboard_plugin_tfcap.tradeoff.known_titles import KnownTitles
 from tensorboard_plugin_tfcap.tradeoff.name_labels import name_annotations
 from tensorboard_plugin_tfcap.tradeoff.panels import Panel
 from tensorboard_plugin_tfcap.tradeoff.panels import axes_panel
 from tensorboard_plugin_tfcap.tradeoff.plotly_figure import panels_figure
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
-from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import FAINT
-from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import styles
 from tensorboard_plugin_tfcap.tradeoff.style import text_color
 from tensorboard_plugin_tfcap.tradeoff.traces import PLOT
 from tensorboard_plugin_tfcap.tradeoff.traces import label_boxes
 
-CONFIG = {
-    "responsive": True,
-    "displaylogo": False,
-    "edits": {"shapePosition": True},
-}
 #: How to read the seeds of a figure.
 _LEGENDS = {
     "points": "Thin: each seed by itself; thick: their {center}.",
@@ -40,7 +31,7 @@ _LEGENDS = {
 }
 
 
-def figure_view(selection, path=()) -> dict:
+def figure_view(selection) -> dict:
     """Everything that a page shows for a query."""
     query = selection.query
     preset = selection.preset()
@@ -49,7 +40,7 @@ def figure_view(selection, path=()) -> dict:
         selection = selection.focused(_titles(panels))
         known = selection.dataset.known
         rows = point_rows(panels, members, axes, query, known)
-        view = _whole(selection, panels, rows, axes, members)
+        view = _whole(selection, panels, rows, axes)
         _limit(view["figure"]["layout"], rows)
         return view
     if selection.x is None:
@@ -68,15 +59,14 @@ def figure_view(selection, path=()) -> dict:
     axes = (selection.x, selection.y)
     known = selection.dataset.known
     rows = point_rows(panels, [members], [axes], query, known)
-    view = _whole(selection, panels, rows, [axes], [members])
+    view = _whole(selection, panels, rows, [axes])
     figure = view["figure"]
     scale_notices = overlays.set_scales(figure["layout"], rows, axes, query)
     if rows:
         if query.pareto and all(metric.sign for metric in axes):
             figure["data"].append(overlays.front_trace(rows, *axes, query.dark))
         _add_references(selection, figure, rows)
-        _add_path(selection, figure, path)
-        _limit(figure["layout"], rows, path, axes)
+        _limit(figure["layout"], rows)
         _add_diagonal(figure, rows, axes, query.dark)
         _name_methods(selection, figure, panels[0])
     line = selection.line()
@@ -107,17 +97,10 @@ def tables_view(selection) -> dict:
     }
 
 
-def said_figure(text: str) -> dict:
-    """A figure that only says why there is none."""
-    figure = panels_figure([Panel("", "", "", [], text)])
-    figure["layout"]["meta"] = {"height": None, "label": text}
-    return {**figure, "config": CONFIG}
-
-
 _EMPTY = "There is nothing to draw: no two metrics were found."
 
 
-def _whole(selection, panels, rows, axes, members):
+def _whole(selection, panels, rows, axes):
     """The answer, without what only a single panel has."""
     query, preset = selection.query, selection.preset()
     legend = _legend(selection, panels, rows)
@@ -129,9 +112,7 @@ def _whole(selection, panels, rows, axes, members):
         known=selection.dataset.known,
     )
     known = selection.dataset.known
-    methods = _methods(panels, rows, query.dark, known)
-    if query.color_by and rows:
-        _color(figure, panels, members, selection, rows, methods)
+    methods = _methods(panels, query.dark, known)
     x, y = ([metric and metric.name for metric in pair] for pair in zip(*axes))
     for trace in figure["data"]:
         if trace.get("legendgroup") in query.hide:
@@ -152,13 +133,12 @@ def _whole(selection, panels, rows, axes, members):
         "y": y[0],
         "order": selection.order,
         "title": preset.title if preset is not None else "",
-        "figure": {**figure, "config": CONFIG},
+        "figure": figure,
         "rows": rows,
         "head": [*_head(selection, panels), *add_columns(rows, selection)],
         "panels": _about(panels, x, y),
         "methods": methods,
         "published": _published(selection),
-        "named": query.names,
         "line": None,
         "tables": [],
         "area": None,
@@ -179,17 +159,6 @@ def _add_references(selection, figure, rows):
             trace["visible"] = "legendonly"
         figure["data"].append(trace)
         rows += reference_rows(references, *axes, hidden)
-
-
-def _add_path(selection, figure, path):
-    if path:
-        title = selection.dataset.title(path[0].method)
-        figure["data"] += overlays.path_traces(
-            path,
-            *(selection.x, selection.y, title),
-            *(selection.query.step, selection.query.dark),
-            selection.dataset.known,
-        )
 
 
 def _add_diagonal(figure, rows, axes, dark):
@@ -233,29 +202,6 @@ def _about(panels, x, y):
     ]
 
 
-def _color(figure, panels, members, selection, rows, methods):
-    """Colors marks by a parameter: their rows and the legend as well."""
-    query, known = selection.query, selection.dataset.known
-    settings = selection.settings
-    colors = paint(figure, panels, members, query, known, settings)
-    quiet = (DARK if query.dark else LIGHT).quiet
-    marks = {key: iter(some) for key, some in colors.items()}
-    for row in rows:
-        row["color"] = next(
-            marks.get((row["panel"], row["method"]), iter(())), row["color"]
-        )
-    for about in methods:
-        some = {
-            color
-            for (_, title), more in colors.items()
-            for color in more
-            if title == about["method"]
-        }
-        if some:
-            about["text"] = (DARK if query.dark else LIGHT).ink
-            about["color"] = some.pop() if len(some) == 1 else quiet
-
-
 def _name_methods(selection, figure, panel):
     """Writes methods' names at their curves."""
     query = selection.query
@@ -264,9 +210,7 @@ def _name_methods(selection, figure, panel):
     known = selection.dataset.known
     looks = styles([line.title for line in panel.lines], known)
     texts = {
-        line.title: (DARK if query.dark else LIGHT).ink
-        if query.color_by
-        else text_color(looks[line.title][0], query.dark)
+        line.title: text_color(looks[line.title][0], query.dark)
         for line in panel.lines
         if line.title not in query.hide and looks[line.title][0] != FAINT
     }
@@ -290,43 +234,31 @@ def _published(selection):
     }
 
 
-def _limit(layout, rows, path=(), axes=()):
+def _limit(layout, rows):
     """Axes as wide as the marks: intervals of two seeds would hide them."""
     for panel in {row["panel"] for row in rows}:
         number = panel + 1 if panel else ""
         mine = [row for row in rows if row["panel"] == panel]
         shown = [row for row in mine if not row["hidden"]] or mine
-        for place, name in enumerate("xy"):
+        for name in "xy":
             axis = layout[f"{name}axis{number}"]
             if "matches" in axis:
                 continue
             values = [row[name] for row in shown]
             values += [run[name] for row in shown for run in row["runs"]]
-            values += [point.metrics[axes[place].name] for point in path]
             log = axis.get("type") == "log"
             axis["range"] = overlays.padded_range(values, log)
             axis["autorange"] = False
 
 
-def _methods(panels, rows, dark, known):
-    runs, legend = {}, {}
-    for row in rows:
-        names = runs.setdefault(row["method"], set())
-        names.update(run["run"] for run in row["runs"])
-    titles = _titles(panels)
-    looks = styles(titles, known)
-    # Without a focus: what is gray now has a color nevertheless.
-    own = styles(titles, KnownTitles(known, known.chosen))
+def _methods(panels, dark, known):
+    legend, looks = {}, styles(_titles(panels), known)
     for title, (color, (_, symbol), (_, dash)) in looks.items():
         legend[title] = {
             "method": title,
             "color": on_paper(color, dark),
             "symbol": symbol,
             "dash": dash,
-            "faint": color == FAINT,
-            "assigned": own[title][0],
-            "text": text_color(color, dark),
-            "runs": len(runs.get(title, ())),
         }
     return list(legend.values())
 

@@ -47,7 +47,7 @@ def show_tradeoff(logdir, comparison=None, **options):
     from tensorboard_plugin_tfcap.shown import shown_of
 
     shown = shown_of(read_log(logdir), logdir, comparison, options)
-    return TradeoffFigure(shown, options.get("dark"))
+    return TradeoffFigure(shown, bool(options.get("dark")))
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,11 @@ class TradeoffFigure:
 
     Args:
         shown: `shown.Shown`, what is on it.
-        dark: Boolean, on which paper it is; `None` for that which the
-            reader's system prefers.
+        dark: Boolean, whether it is on dark paper. Defaults to `False`.
     """
 
     shown: object
-    dark: bool | None = None
+    dark: bool = False
 
     @property
     def title(self) -> str:
@@ -93,8 +92,7 @@ class TradeoffFigure:
                 Defaults to `True`.
 
         Raises:
-            ImportError: If Matplotlib, which writes PDF and PNG, is not
-                installed.
+            ImportError: If Matplotlib is not installed.
             ValueError: If one is none of what it may be.
         """
         from tensorboard_plugin_tfcap.picture_file import Sheet
@@ -110,27 +108,16 @@ class TradeoffFigure:
         """The figure as `plotly.graph_objects.Figure`, to zoom into."""
         import plotly.graph_objects as go
 
-        figure = self.shown.dark if self.dark else self.shown.view["figure"]
-        meta = figure["layout"].get("meta") or {}
-        rows = -(-len(self.shown.view["methods"]) // 4)
-        layout = {"height": meta.get("height") or 540 + 22 * rows}
-        return go.Figure(
-            {"data": figure["data"], "layout": {**figure["layout"], **layout}}
-        )
+        return go.Figure(self.shown.plotly(self.dark))
 
     def _repr_html_(self) -> str:
-        from tensorboard_plugin_tfcap.figure_html import color_pairs
-        from tensorboard_plugin_tfcap.figure_html import figure_html
-        from tensorboard_plugin_tfcap.figure_html import figure_script
-        from tensorboard_plugin_tfcap.figure_html import figure_style
         from tensorboard_plugin_tfcap.report_parts import table_html
 
-        colors = color_pairs(self.shown)
         *tables, points = map(table_html, self.tables)
+        notices = (f"<p>{html.escape(n)}</p>" for n in self.shown.notices)
+        # With Plotly in it: a saved page needs no network.
+        figure = self.plotly().to_html(include_plotlyjs=True, full_html=False)
         return (
-            f"<style>{figure_style(colors, self.dark)}</style>"
-            f"{''.join(f'<p>{html.escape(n)}</p>' for n in self.shown.notices)}"
-            f"{figure_html(self.shown, colors)}{''.join(tables)}"
-            f"<details><summary>The figure as a table</summary>{points}"
-            f"</details>{figure_script()}"
+            f"{''.join(notices)}{figure}{''.join(tables)}<details><summary>The "
+            f"figure as a table</summary>{points}</details>"
         )

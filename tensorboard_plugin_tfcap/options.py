@@ -10,7 +10,7 @@ from tensorboard_plugin_tfcap.selection import with_preset
 #: What the page draws unless a person wants otherwise, as `state.js` has it.
 USUAL = {"seeds": "points"}
 #: What only a page that is looked at has.
-_OWN = ("trajectory", "step", "dark")
+_OWN = ("step", "dark")
 _HELP = {
     "x": "metric across",
     "y": "metric up",
@@ -38,14 +38,10 @@ _HELP = {
     "higher": "metric of which more is better; may be repeated",
     "lower": "metric of which less is better; may be repeated",
     "hide": "method that is not shown; may be repeated",
-    "looks": "method, color (#0072b2) and marker between tabs; may be repeated",
     "focus": "method that keeps its color, others are gray; may be repeated",
-    "color_by": "parameter whose values give the marks' colors",
     "names": "names of methods at their curves",
     "center": "of seeds: mean, median or iqm",
     "bounds": "of seeds: student, bootstrap or range",
-    "metrics": "metric of which hypervolumes are a table; may be repeated",
-    "worst": "metric=number, of their reference point; may be repeated",
 }
 
 
@@ -62,7 +58,7 @@ def asked_query(options) -> Query:
     >>> asked_query({"pareto": True, "hide": "mine"}).hide
     ('mine',)
     """
-    known = [one.name for one in fields(Query) if one.name not in _OWN[:2]]
+    known = [one.name for one in fields(Query) if one.name != "step"]
     wrong = sorted(set(options) - set(known))
     if wrong:
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Marks over a panel: published points, the front, a line, a path."""
+"""Marks over a panel: published points, the front, a line."""
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
+from tensorboard_plugin_tfcap.tradeoff.traces import HOVER
 from tensorboard_plugin_tfcap.tradeoff.traces import plain
 from tfcap.curves.curve import pareto_front
 
@@ -38,8 +39,7 @@ def reference_trace(
             for title, reference in zip(titles, references)
         ],
         "customdata": list(range(first_row, first_row + len(references))),
-        "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}"
-        "<extra>published</extra>",
+        "hovertemplate": HOVER,
         "legendgroup": "published",
         "meta": {"kind": "reference"},
         **_AXES,
@@ -118,50 +118,6 @@ def add_diagonal(figure, name: str, dark: bool):
             **_AXES,
         }
     )
-
-
-def path_traces(
-    points, x, y, title: str, step, dark: bool, known=()
-) -> list[dict]:
-    """A run's way through training, and where it is at one step."""
-    color = on_paper(style(title, known)[0], dark)
-    usual = {"type": "scatter", "meta": {"kind": "trajectory"}, **_AXES}
-    traces = [
-        {
-            **usual,
-            "mode": "lines+markers",
-            "name": "training",
-            "x": plain([p.metrics[x.name] for p in points]),
-            "y": plain([p.metrics[y.name] for p in points]),
-            "line": {"color": color, "width": 1, "dash": "dot"},
-            "marker": {
-                "size": 6,
-                "color": [p.step for p in points],
-                "colorscale": "Viridis",
-            },
-            "text": [f"step {p.step}" for p in points],
-            "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}<extra></extra>",
-        }
-    ]
-    here = [p for p in points if p.step == step]
-    if here:
-        traces.append(
-            {
-                **usual,
-                "mode": "markers",
-                "name": f"step {step}",
-                "x": plain([here[-1].metrics[x.name]]),
-                "y": plain([here[-1].metrics[y.name]]),
-                "marker": {
-                    "size": 16,
-                    "symbol": "circle-open",
-                    "color": (DARK if dark else LIGHT).ink,
-                    "line": {"width": 2},
-                },
-                "hoverinfo": "skip",
-            }
-        )
-    return traces
 
 
 def line_shape(along, value, dark):

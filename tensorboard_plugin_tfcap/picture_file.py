@@ -3,13 +3,9 @@
 import re
 from dataclasses import dataclass
 from dataclasses import field
-from dataclasses import replace
 
-from tensorboard_plugin_tfcap.drawing.printed import LACKING
-from tensorboard_plugin_tfcap.drawing.printed import can_print
-from tensorboard_plugin_tfcap.drawing.printed import printed
-from tensorboard_plugin_tfcap.drawing.svg import svg_text
 from tensorboard_plugin_tfcap.query_error import QueryError
+from tensorboard_plugin_tfcap.tradeoff.picture import print_figure
 
 #: Forms and their content types.
 FORMS = {
@@ -105,27 +101,22 @@ def parse_sheet(arguments) -> Sheet:
 
 
 def picture_bytes(shown, sheet: Sheet) -> bytes:
-    """Draws a `Shown` on a sheet, always on white: it goes into papers.
+    """Prints a `Shown` on a sheet, always on white: it goes into papers.
+
+    Hidden methods are not on it.
 
     Raises:
-        ImportError: If Matplotlib is not installed, of PDF and PNG.
+        ImportError: If Matplotlib is not installed.
         QueryError: If a font is not installed.
     """
-    drawing = shown.drawing(
+    return print_figure(
+        *(shown.view["figure"], sheet.form),
         *(72 * sheet.width, float(sheet.size), sheet.font),
         note=shown.note if sheet.note else "",
+        # Where it is not to be seen, a program still finds it.
+        about=shown.note,
         ranges=sheet.ranges,
     )
-    # Where it is not to be seen, a program still finds it.
-    drawing = replace(drawing, note=shown.note)
-    if sheet.form == "svg":
-        return svg_text(drawing).encode()
-    return printed(drawing, sheet.form)
-
-
-def lacking_forms() -> dict[str, str]:
-    """Reasons why forms cannot be written here, by form."""
-    return {} if can_print() else {"pdf": LACKING}
 
 
 def _number(name, text):

@@ -20,7 +20,6 @@ from tensorboard_plugin_tfcap.log import Log
 from tensorboard_plugin_tfcap.memo import SeriesMemo
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 from tensorboard_plugin_tfcap.picture_file import FORMS
-from tensorboard_plugin_tfcap.picture_file import lacking_forms
 from tensorboard_plugin_tfcap.picture_file import parse_sheet
 from tensorboard_plugin_tfcap.picture_file import picture_bytes
 from tensorboard_plugin_tfcap.query import parse_query
@@ -30,14 +29,11 @@ from tensorboard_plugin_tfcap.samples_view import read_picture
 from tensorboard_plugin_tfcap.samples_view import samples_view
 from tensorboard_plugin_tfcap.seen import SeenMethods
 from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.several_view import several_view
 from tensorboard_plugin_tfcap.shown import Shown
 from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.state_view import state_view
 from tensorboard_plugin_tfcap.table_text import FORMATS
 from tensorboard_plugin_tfcap.table_text import table_text
-from tensorboard_plugin_tfcap.trajectory_view import measured_path
-from tensorboard_plugin_tfcap.trajectory_view import trajectory_view
 
 #: Seconds that a browser keeps Plotly, whose address tells its version.
 _KEEP = 7 * 24 * 3600
@@ -76,11 +72,8 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             "/state": self._state,
             "/figure": self._figure,
             "/tables": self._tables,
-            "/several": self._several,
             "/table": self._table,
             "/picture": self._picture,
-            "/lacking": self._lacking,
-            "/trajectory": self._trajectory,
             "/samples": self._samples,
             "/blob": self._blob,
         }
@@ -112,21 +105,12 @@ class TradeoffPlugin(base_plugin.TBPlugin):
     def _figure(self, request):
         query, sources = self._asked(request)
         selection = select(self._dataset(sources, query), query)
-        path = ()
-        if query.trajectory and selection.x is not None:
-            points = self._history(sources, query.trajectory, query)
-            path = measured_path(points, (selection.x, selection.y))
-        return _json(request, figure_view(selection, path))
+        return _json(request, figure_view(selection))
 
     def _tables(self, request):
         query, sources = self._asked(request)
         selection = select(self._dataset(sources, query), query)
         return _json(request, tables_view(selection))
-
-    def _several(self, request):
-        query, sources = self._asked(request)
-        selection = select(self._dataset(sources, query), query)
-        return _json(request, several_view(selection))
 
     def _table(self, request):
         query, sources = self._asked(request)
@@ -144,16 +128,6 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         except ImportError as error:
             raise QueryError(str(error)) from error
         return http_util.Respond(request, data, FORMS[sheet.form])
-
-    def _lacking(self, request):
-        return _json(request, lacking_forms())
-
-    def _trajectory(self, request):
-        query, sources = self._asked(request)
-        run = request.args.get("run", "")
-        points = self._history(sources, run, query)
-        dataset = self._dataset(sources, query)
-        return _json(request, trajectory_view(run, points, dataset, query))
 
     def _samples(self, request):
         query, sources = self._asked(request)
@@ -236,13 +210,6 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             return f"{source.revision()}-"
         stamp = f"{about.st_mtime_ns}-{about.st_size}"
         return f"{source.revision()}-{stamp}"
-
-    def _history(self, sources, run, query):
-        source = sources.chosen(query.source)
-        key = (sources.log.experiment, "history", source.name, run, query.group)
-        return self._cache.get(
-            key, source.revision(), lambda: source.history(run, query)
-        )
 
 
 def _application(route):

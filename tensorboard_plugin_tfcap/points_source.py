@@ -11,7 +11,6 @@ from tensorboard_plugin_tfcap.comparison import read_reference
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.dataset import best_metric
-from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import WHOLE
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 from tensorboard_plugin_tfcap.metadata import POINT_TAG
@@ -97,10 +96,6 @@ class PointsSource:
             comparison,
             histories,
         )
-
-    def history(self, run: str, query=None):
-        """All points of a run, as far as TensorBoard keeps them."""
-        return self._histories([run], ALL).get(run, [])
 
     def _records(self, tags):
         """The last record of each series, or why it cannot be read."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from dataclasses import fields
 
 from tensorboard_plugin_tfcap.query_error import QueryError
-from tensorboard_plugin_tfcap.tradeoff.style import chosen_looks
 from tfcap.curves.aggregate import BOUNDS
 from tfcap.curves.aggregate import CENTERS
 from tfcap.curves.aggregate import Aggregate
@@ -27,10 +26,7 @@ _CHOICES = {
     "bounds": (None, *BOUNDS),
 }
 #: Arguments that are lists of names, each on a line.
-_LISTS = (
-    *("curve", "where", "columns", "higher", "lower", "hide", "looks", "focus"),
-    *("metrics", "worst"),
-)
+_LISTS = (*("curve", "where", "columns", "higher", "lower", "hide", "focus"),)
 #: Letters of an argument, and of one that is a list of names.
 _LONGEST, _LONGEST_LIST = 500, 20_000
 
@@ -59,8 +55,7 @@ class Query:
         along: `"x"` or `"y"`, what the line holds.
         value: Float, `"auto"`, or `None` for no line.
         baseline: String, the method that differences are to.
-        trajectory: String, the method whose way over steps is drawn.
-        step: Integer, up to which step points count.
+        step: Integer, the step of which captions are shown.
         dark: Boolean, whether the ground is dark.
         labels: Boolean, whether points have labels.
         group: String, how scalars are grouped.
@@ -73,15 +68,10 @@ class Query:
             or writers say.
         lower: Tuple of those of which less is.
         hide: Tuple of titles of methods that are not shown, and count nowhere.
-        looks: Tuple of a title, a color and a marker each, between tabs:
-            looks that a person chose; what is empty is assigned.
         focus: Tuple of titles of methods; all others are gray.
-        color_by: String, a parameter whose values give the marks' colors.
         names: Boolean, whether methods are named at their curves.
         center: String, what is drawn and read off of several seeds.
         bounds: String, what stands to both sides of it.
-        metrics: Tuple of metrics that are shown at once.
-        worst: Tuple of `metric=number`, the reference point of hypervolumes.
     """
 
     source: str | None = None
@@ -100,7 +90,6 @@ class Query:
     along: str | None = None
     value: float | str | None = None
     baseline: str | None = None
-    trajectory: str | None = None
     step: int | None = None
     dark: bool = False
     labels: bool = True
@@ -113,14 +102,10 @@ class Query:
     higher: tuple = ()
     lower: tuple = ()
     hide: tuple = ()
-    looks: tuple = ()
     focus: tuple = ()
-    color_by: str | None = None
     names: bool = True
     center: str = "mean"
     bounds: str | None = None
-    metrics: tuple = ()
-    worst: tuple = ()
 
     @property
     def aggregate(self):
@@ -153,7 +138,6 @@ class Query:
             Aggregate(self.center, self._bounds, self.level)
         except ValueError as error:
             raise QueryError(str(error)) from error
-        chosen_looks(self.looks)
 
 
 def parse_query(arguments) -> Query:

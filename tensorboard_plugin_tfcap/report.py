@@ -14,9 +14,6 @@ from dataclasses import replace
 from datetime import UTC
 from datetime import datetime
 
-from tensorboard_plugin_tfcap.figure_html import color_pairs
-from tensorboard_plugin_tfcap.figure_html import figure_script
-from tensorboard_plugin_tfcap.figure_html import figure_style
 from tensorboard_plugin_tfcap.file_writer import check_place
 from tensorboard_plugin_tfcap.html_page import write_html
 from tensorboard_plugin_tfcap.options import add_options
@@ -26,6 +23,7 @@ from tensorboard_plugin_tfcap.report_parts import STYLE
 from tensorboard_plugin_tfcap.report_parts import choice_html
 from tensorboard_plugin_tfcap.report_parts import error_html
 from tensorboard_plugin_tfcap.report_parts import samples_html
+from tensorboard_plugin_tfcap.report_parts import scripts_html
 from tensorboard_plugin_tfcap.report_parts import view_html
 from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.shown import Shown
@@ -53,25 +51,23 @@ def write_report(path, logdir, comparison=None, **options):
     check_place(path)
     log = read_log(logdir)
     shown = shown_of(log, logdir, comparison, options)
-    colors = color_pairs(shown)
-    views = {shown.title: view_html(shown, colors)}
+    views = {shown.title: view_html(shown)}
     for title, other in _others(shown).items():
         if title not in views:
             views[title] = (
                 error_html(other)
                 if isinstance(other, QueryError)
-                else view_html(other, colors)
+                else view_html(other)
             )
     body = [
         "<main>",
         *choice_html(views),
-        figure_script(),
         *samples_html(log, shown.view["rows"]),
         "</main>",
+        *scripts_html(),
     ]
     lines = [*_origin(logdir, comparison, options, shown), *shown.notices]
-    style = STYLE + figure_style(colors)
-    write_html(path, "Trade-off", lines, body, style)
+    write_html(path, "Trade-off", lines, body, STYLE)
     return shown.notices
 
 

@@ -2,11 +2,13 @@
 
 import base64
 import html
+import json
 import re
 
-from tensorboard_plugin_tfcap.figure_html import figure_html
 from tensorboard_plugin_tfcap.samples_view import read_picture
 from tensorboard_plugin_tfcap.samples_view import samples_view
+from tensorboard_plugin_tfcap.static_files import FOLDER
+from tensorboard_plugin_tfcap.static_files import plotly_path
 
 STYLE = """
 body { max-width: 78rem; }
@@ -20,6 +22,9 @@ td:not(:first-child), th:not(:first-child) { text-align: right; }
 .wide td:first-child { white-space: nowrap; }
 ul { color: var(--quiet); font-size: .85rem; max-width: 60rem;
   padding-left: 1.2rem; }
+.figure { flex: none; overflow-x: auto; }
+.panels .plot { min-width: 56rem; }
+.figure figcaption { max-width: 60rem; font-size: .85rem; }
 .said { display: grid; gap: .75rem;
   grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); }
 .said figure { flex: none; }
@@ -52,14 +57,46 @@ def choice_html(views: dict[str, str]) -> list[str]:
         *[choice] * (len(views) > 1),
         f'<div id="tf-view">{first}</div><!-- others -->',
         *(
-            # As text, of which the browser makes elements when it is chosen.
-            f'<script type="text/html" data-view="{place}">{view}</script>'
+            f'<template data-view="{place}">{view}</template>'
             for place, view in enumerate(others, 1)
         ),
     ]
 
 
-def view_html(shown, colors) -> str:
+def scripts_html() -> list[str]:
+    """Plotly's library, and what draws figures by it.
+
+    Raises:
+        FileNotFoundError: If Plotly is not installed.
+    """
+    library = plotly_path()
+    if library is None:
+        raise FileNotFoundError(
+            "A report needs Plotly, which is not installed: pip install plotly."
+        )
+    parts = []
+    for path in (library, f"{FOLDER}/report.js"):
+        with open(path, encoding="utf-8") as file:
+            parts.append(f"<script>{file.read()}</script>")
+    return parts
+
+
+def figure_html(shown) -> str:
+    """The figure of a `Shown` on light and on dark paper, as data."""
+    text = json.dumps([shown.plotly(), shown.plotly(dark=True)])
+    # Nothing in it ends the element.
+    text = text.replace("<", "\\u003c")
+    kind = "figure panels" if len(shown.view["panels"]) > 1 else "figure"
+    return (
+        f'<figure class="{kind}"><div class="plot"></div>'
+        f'<script type="application/json">{text}</script>'
+        f"<figcaption>{html.escape(shown.note)} A method that is hidden by "
+        "the legend still counts in the tables: the option hide leaves it out."
+        "</figcaption></figure>"
+    )
+
+
+def view_html(shown) -> str:
     """A figure with its tables and remarks."""
     *tables, points = shown.tables
     notices = dict.fromkeys(shown.view["notices"])
@@ -74,7 +111,7 @@ def view_html(shown, colors) -> str:
         )
     return (
         f"<h2>{html.escape(shown.title)}</h2>"
-        f"{figure_html(shown, colors)}{remarks}"
+        f"{figure_html(shown)}{remarks}"
         f"{''.join(map(table_html, tables))}"
         "<details><summary>The figure as a table</summary>"
         f"{table_html(points)}</details>"

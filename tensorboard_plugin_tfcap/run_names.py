@@ -28,7 +28,6 @@ class RunName:
         part: String, the rest of its name; may be empty.
         results: Boolean, whether it holds the results of the whole run, as
             `add_hparams()` writes them at step 0. Defaults to `False`.
-        sources: Tuple of what told its settings. Defaults to `()`.
         metric: String, the name of its only metric. Defaults to `""`: that
             of its tag.
     """
@@ -39,7 +38,6 @@ class RunName:
     params: dict = field(default_factory=dict)
     seed: str | int | float | None = None
     results: bool = False
-    sources: tuple = ()
     metric: str = ""
 
     def metric_of(self, tag: str) -> str:
@@ -62,7 +60,6 @@ def run_names(runs, group, hparams):
 
     Example:
 
-    >>> from dataclasses import replace
     >>> from tensorboard_plugin_tfcap.run_names import run_names
     >>> found = run_names(
     ...     ["st/k=3/validation"], r"(?P<method>[^/]+)/k=(?P<k>[^/]+)", {}
@@ -70,10 +67,7 @@ def run_names(runs, group, hparams):
     >>> name = found["st/k=3/validation"]
     >>> name.method, name.params, name.part
     ('st', {'k': 3}, 'validation')
-    >>> run_names(["st/k=3/validation"], "auto", {}) == {
-    ...     run: replace(name, sources=("run names",))
-    ...     for run, name in found.items()
-    ... }
+    >>> run_names(["st/k=3/validation"], "auto", {}) == found
     True
     """
     if group in (BY_ALL, BY_HPARAMS):
@@ -152,12 +146,10 @@ def _by_hparams(run, hparams, lent, and_name):
             # Settings of the log directory itself are of no other session.
             return None
         named, left = name_settings(whole) if and_name else ({}, "")
-        sources = ("HParams", *(("run names",) if named else ()))
         settings = {**named, **hparams[lender]}
         return _named(
             *(whole, part, settings, left if named else ""),
             results=results,
-            sources=sources,
         )
     return None
 
@@ -167,8 +159,7 @@ def _by_name(run):
     settings, left = name_settings(alone.whole)
     if not settings:
         return alone
-    sources = ("run names",)
-    return _named(alone.whole, alone.part, settings, left, sources=sources)
+    return _named(alone.whole, alone.part, settings, left)
 
 
 def _by_run(run):

@@ -16,7 +16,6 @@ from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.dataset import best_metric
 from tensorboard_plugin_tfcap.hparams import hparams_metrics
 from tensorboard_plugin_tfcap.hparams import run_hparams
-from tensorboard_plugin_tfcap.log import ALL
 from tensorboard_plugin_tfcap.log import WHOLE
 from tensorboard_plugin_tfcap.log import run_revision
 from tensorboard_plugin_tfcap.run_names import BY_ALL
@@ -66,7 +65,6 @@ class ScalarsSource:
             by = best_metric(metrics, query)
             points, sentences = self._best(members, by)
             notices += sentences
-        told = {name.sources for parts in members.values() for _, name in parts}
         return Dataset(
             self.name,
             self.revision(),
@@ -74,14 +72,7 @@ class ScalarsSource:
             metrics,
             notices=notices,
             histories=histories,
-            told_by=tuple(sorted({s for sources in told for s in sources})),
         )
-
-    def history(self, run: str, query):
-        """All values of a run, step by step."""
-        members, _ = self._members(query)
-        chosen = {run: members[run]} if run in members else {}
-        return self._histories(chosen, ALL).get(run, [])
 
     def _described(self):
         """Metrics that HParams name, by name."""

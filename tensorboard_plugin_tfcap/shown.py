@@ -10,7 +10,6 @@ from tensorboard.context import RequestContext
 from tensorboard_plugin_tfcap.asked import check_asked
 from tensorboard_plugin_tfcap.asked import why_empty
 from tensorboard_plugin_tfcap.dataset import presented
-from tensorboard_plugin_tfcap.drawing.drawing import draw
 from tensorboard_plugin_tfcap.event_files import run_folders
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.log import ALL
@@ -20,7 +19,6 @@ from tensorboard_plugin_tfcap.options import asked_query
 from tensorboard_plugin_tfcap.options import whole_query
 from tensorboard_plugin_tfcap.selection import Selection
 from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.several_view import several_table
 from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
@@ -69,8 +67,6 @@ class Shown:
             tables = [*level_tables(selection, selection.line()).values()]
             if selection.joined:
                 tables.append(area_table(selection))
-        if selection.query.metrics:
-            tables.append(several_table(selection))
         return [*tables, rows_table(self.view, selection)]
 
     @property
@@ -101,15 +97,17 @@ class Shown:
             )
         return " ".join(filter(None, parts))
 
-    @property
-    def cards(self):
-        """Texts of the cards over marks, by number of a row."""
-        panels = self.view["panels"]
-        return [_card(row, panels[row["panel"]]) for row in self.view["rows"]]
+    def plotly(self, dark=False) -> dict:
+        """The figure by itself: with a height, and without hidden methods.
 
-    def drawing(self, width, size, font="sans-serif", **options):
-        """The figure as a `Drawing`. Hidden methods are not on it."""
-        return draw(self.view["figure"], width, size, font, **options)
+        Returns:
+            Dict of `data` and `layout`.
+        """
+        figure = self.dark if dark else self.view["figure"]
+        data = [t for t in figure["data"] if t.get("visible", True) is True]
+        lines = -(-len(self.view["methods"]) // 4)
+        height = figure["layout"]["meta"]["height"] or 540 + 22 * lines
+        return {"data": data, "layout": {**figure["layout"], "height": height}}
 
 
 def read_log(logdir) -> Log:
@@ -170,19 +168,3 @@ def shown_of(log, logdir, comparison=None, options=()) -> Shown:
         )
     check_asked(selection, query)
     return Shown(selection)
-
-
-def _card(row, panel):
-    lines = [row["method"], row["label"]]
-    for axis in "xy":
-        title = panel[f"{axis}_title"].rstrip(" \u2191\u2193")
-        text = f"{title} {row[axis]:.4g}"
-        if row[f"{axis}_interval"]:
-            low, high = row[f"{axis}_interval"]
-            text += f" [{low:.4g}, {high:.4g}]"
-        lines.append(text)
-    if row["of"]:
-        lines.append(f"{row['seeds'] or 0} of {row['of']} seeds")
-    if row["step"]:
-        lines.append(f"step {row['step']}")
-    return "\n".join(filter(None, lines))

@@ -77,7 +77,6 @@ def state_view(
         "notices": dataset.notices,
         "snippet": SNIPPET,
         "logdir": logdir,
-        "told_by": list(dataset.told_by),
     }
 
 

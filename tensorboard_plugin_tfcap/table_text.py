@@ -2,7 +2,6 @@
 
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.query_error import QueryError
-from tensorboard_plugin_tfcap.several_view import several_table
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
@@ -12,7 +11,7 @@ FORMATS = {
     "latex": ("text/plain", lambda table: table.latex()),
     "csv": ("text/csv", lambda table: table.csv()),
 }
-TABLES = ("level", "other", "area", "points", "hypervolume")
+TABLES = ("level", "other", "area", "points")
 
 
 def table_text(selection, form, name=None) -> str:
@@ -39,8 +38,6 @@ def table_text(selection, form, name=None) -> str:
         tables["area"] = area_table(selection)
     if name == "points":
         tables["points"] = rows_table(figure_view(selection), selection)
-    if name == "hypervolume":
-        tables[name] = several_table(selection)
     chosen = [t for key, t in tables.items() if name in (None, key)]
     if not chosen:
         raise QueryError(

@@ -1,4 +1,4 @@
-"""Figure 3: its panels, and how they are drawn."""
+"""Figure 3: its panels, a page to explore by Plotly, pictures by Matplotlib."""
 
 import os
 from dataclasses import replace
@@ -264,7 +264,7 @@ def write_curve_figure(path, records: list[dict], title: str = "", **options):
             `"figure3"`.
 
     Raises:
-        ImportError: If Plotly for a page, or Matplotlib for PNG and PDF, is
+        ImportError: If Plotly for a page, or Matplotlib for a picture, is
             not installed.
         ValueError: If `path` ends otherwise.
 

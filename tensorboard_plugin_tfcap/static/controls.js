@@ -230,7 +230,7 @@ export class Controls {
       [m, `to ${m}`])], baseline);
     this.syncPresets(info);
     this.syncRuns(info, answer);
-    this.methods.sync(info, answer?.methods ?? []);
+    this.methods.sync(answer?.methods ?? []);
   }
 
   /** Only where there are any of these metrics, and of these data. */

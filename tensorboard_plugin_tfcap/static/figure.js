@@ -7,7 +7,6 @@
 
 import { announce, el, number } from "./dom.js";
 import { axisOf, dim, place, rowsOf, thinOut } from "./marks.js";
-import { Names } from "./names.js";
 
 const CONFIG = {
   // The page tells the width: a resize of Plotly's own that is overtaken by
@@ -26,9 +25,8 @@ const LEGEND = { yref: "container", y: 0, yanchor: "bottom", x: 0 };
 export class Figure {
   /**
    * @param {HTMLElement} stage where it is drawn; takes the focus.
-   * @param {object} on what to call: `hover(row or null, focus)`,
-   *   `pin(row)`, `legend(method, alone)`, `layout()`, `point(method)`,
-   *   `choose(method)`.
+   * @param {object} on what to call: `hover(row or null)`, `pin(row)`,
+   *   `legend(method, alone)`, `layout()`, `choose(method)`.
    */
   constructor(stage, on) {
     this.stage = stage;
@@ -39,7 +37,6 @@ export class Figure {
     // Of the marks under it, a screen reader gets the table.
     this.plot.setAttribute("aria-hidden", "true");
     this.overlay = el("div", { class: "overlay" });
-    this.names = new Names(this.overlay, on);
     stage.append(this.plot, this.overlay);
     stage.addEventListener("keydown", (event) => this.key(event));
     stage.addEventListener("blur", () => this.leave());
@@ -56,7 +53,7 @@ export class Figure {
     this.stage.setAttribute("aria-label",
       `${layout.meta?.label ?? "Figure"}. Arrow keys walk from point to point.`);
     const color = getComputedStyle(document.body).getPropertyValue("--card");
-    await window.Plotly.react(this.plot, data.map(shown), {
+    await window.Plotly.react(this.plot, data, {
       ...layout,
       margin: { ...layout.margin, t: answer.panels.length > 1 ? 36 : 20 },
       legend: { ...layout.legend, ...LEGEND, title: { ...layout.legend?.title,
@@ -66,9 +63,10 @@ export class Figure {
       height,
       paper_bgcolor: color,
       plot_bgcolor: color,
-      // The page names curves itself, as its own pixels leave room.
+      // In a narrow window, names at curves would lie on one another.
       annotations: (layout.annotations ?? []).filter(({ name }) =>
-        !name?.startsWith("method ")),
+        !named(name) || this.width() >= 640)
+        .map((note) => ({ ...note, captureevents: named(note.name) !== "" })),
       shapes: (layout.shapes ?? []).filter((shape) => shape.name !== "line"),
     }, CONFIG);
     if (!this.listening) this.listen();
@@ -103,8 +101,10 @@ export class Figure {
       const point = event.points.find((p) => typeof p.customdata === "number");
       return point ? this.rows[point.customdata] : null;
     };
-    plot.on("plotly_hover", (event) => on.hover(row(event), false));
-    plot.on("plotly_unhover", () => on.hover(null, false));
+    plot.on("plotly_hover", (event) => on.hover(row(event)));
+    plot.on("plotly_unhover", () => on.hover(null));
+    plot.on("plotly_clickannotation", ({ annotation }) =>
+      on.choose(named(annotation.name)));
     plot.on("plotly_click", (event) => {
       const found = row(event);
       if (found) on.pin(found);
@@ -120,9 +120,7 @@ export class Figure {
   }
 
   laidOut() {
-    const named = this.names.layout(this.plot, this.answer,
-      this.answer.named);
-    thinOut(this.plot, named);
+    thinOut(this.plot);
     // What is drawn anew has all its colors.
     if (this.pointed) this.point(this.pointed);
     this.on.layout();
@@ -133,7 +131,6 @@ export class Figure {
     if (!method && !this.pointed) return;
     this.pointed = method;
     dim(this.plot, method);
-    this.names.dim(method);
   }
 
   /** The row whose mark is nearest to a pointer, within a finger's reach. */
@@ -219,13 +216,28 @@ export class Figure {
 
   go(row) {
     this.current = row;
-    this.on.hover(row, true);
+    this.hover(row);
     announce(describe(row, this.answer));
   }
 
   leave() {
     this.current = null;
-    this.on.hover(null, true);
+    this.hover(null);
+  }
+
+  /** Shows the card of a row, as a pointer over its mark would. */
+  hover(row) {
+    if (!this.listening) return;
+    const at = this.rows.indexOf(row);
+    const curveNumber = this.plot.data.findIndex(({ customdata }) =>
+      Array.isArray(customdata) && customdata.includes(at));
+    if (curveNumber < 0) {
+      window.Plotly.Fx.unhover(this.plot);
+      return;
+    }
+    const { customdata, xaxis = "x", yaxis = "y" } = this.plot.data[curveNumber];
+    window.Plotly.Fx.hover(this.plot,
+      [{ curveNumber, pointNumber: customdata.indexOf(at) }], xaxis + yaxis);
   }
 }
 
@@ -239,18 +251,9 @@ function wrapped(text, most) {
   return lines.join("<br>");
 }
 
-/** A trace as the page shows it: our own card tells of a mark. */
-function shown(trace) {
-  const marks = Array.isArray(trace.customdata);
-  // A label beside nothing would begin in the middle of its mark.
-  const beside = trace.meta?.kind === "label"
-    ? { mode: "markers+text", marker: { size: 9, opacity: 0 } } : {};
-  return {
-    ...trace,
-    ...beside,
-    hovertemplate: null,
-    hoverinfo: marks ? "none" : "skip",
-  };
+/** The method that an annotation names, or `""`. */
+function named(name) {
+  return name?.startsWith("method ") ? name.slice(7) : "";
 }
 
 /** A row in words. */

@@ -14,8 +14,6 @@ const SHAPES = {
   x: "M2.6.8 5 3.2 7.4.8l1.8 1.8L6.8 5l2.4 2.4-1.8 1.8L5 6.8 2.6 9.2.8 7.4 " +
     "3.2 5 .8 2.6Z",
 };
-/** Names of markers, as Plotly has them. */
-export const MARKERS = Object.keys(SHAPES);
 const DASHES = { dash: "4 2", dot: "1.5 1.5", dashdot: "4 1.5 1.5 1.5" };
 
 /** An element that shows a method's sign; a square of color if it has none. */

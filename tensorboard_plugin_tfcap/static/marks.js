@@ -8,11 +8,8 @@ export function axisOf(plot, panel, along) {
 /** Where a row's mark is, in pixels of the plot; `null` if out of view. */
 export function place(plot, answer, row) {
   const panel = answer.panels[row.panel];
+  const { x, y } = row;
   if (!panel) return null;
-  return placeAt(plot, panel, row.x, row.y);
-}
-
-export function placeAt(plot, panel, x, y) {
   const [across, up] = ["x", "y"].map((along) => axisOf(plot, panel, along));
   if (!across?.l2p || x === null || y === null) return null;
   const [px, py] = [across.d2p(x), up.d2p(y)];
@@ -39,12 +36,10 @@ export function rowsOf(rows, passes) {
  * The server has set them apart for a usual size; what the window really
  * leaves, and how wide its letters are, is known here alone.
  */
-export function thinOut(plot, named = []) {
-  const { left, top } = plot.getBoundingClientRect();
-  const taken = [...plot.querySelectorAll(".points path.point")]
+export function thinOut(plot) {
+  const taken = [...plot.querySelectorAll(
+    ".points path.point, .annotation-text-g")]
     .map((mark) => shrunk(mark.getBoundingClientRect(), 2));
-  taken.push(...named.map((box) => ({ left: box.left + left, right:
-    box.right + left, top: box.top + top, bottom: box.bottom + top })));
   for (const text of plot.querySelectorAll(".textpoint text")) {
     const box = shrunk(text.getBoundingClientRect(), 2);
     const free = !taken.some((other) => meet(box, other));
@@ -61,6 +56,12 @@ export function dim(plot, method) {
     const back = method && group && group !== method;
     // Letters that are hard to read are none.
     node.style.opacity = !back ? "" : trace.meta?.kind === "label" ? 0 : 0.12;
+  }
+  for (const node of plot.querySelectorAll("g.annotation")) {
+    const { name = "" } = plot.layout.annotations[node.dataset.index] ?? {};
+    const back = method && name.startsWith("method ") &&
+      name !== `method ${method}`;
+    node.style.opacity = back ? 0 : "";
   }
 }
 

@@ -9,7 +9,6 @@ import { Controls, segments } from "./controls.js";
 import { announce, bare, debounce, el, fill } from "./dom.js";
 import { exportMenu } from "./exporting.js";
 import { Figure } from "./figure.js";
-import { Found } from "./found.js";
 import { Guide } from "./guide.js";
 import * as host from "./host.js";
 import { Level } from "./level.js";
@@ -17,13 +16,10 @@ import { Live } from "./live.js";
 import { Pins } from "./pins.js";
 import { Samples } from "./samples.js";
 import { Scales } from "./scales.js";
-import { Several } from "./several.js";
 import { OF_LOG, OF_RUNS, State } from "./state.js";
 import { emptyState, errorState, loadingState, noMatchState, notice }
   from "./states.js";
 import { copyButtons, PointTable, signsOf, table } from "./tables.js";
-import { Tip } from "./tip.js";
-import { Trajectory } from "./trajectory.js";
 
 const NOTHING = { runs: [], metrics: [], parameters: [], presets: [],
   sources: [], notices: [] };
@@ -48,7 +44,6 @@ export class Page {
     this.notices = part("div", "notices");
     this.instead = part("div", "instead");
     fill(this.instead, loadingState());
-    this.found = new Found(part("section", "card found", { hidden: true }));
     this.columns = new Columns(state);
     this.stage = part("div", "stage", { tabindex: "0", role: "application",
       "aria-roledescription": "chart", "aria-label": "Figure" });
@@ -59,18 +54,15 @@ export class Page {
       onclick: () => this.goDown() });
     this.remarks = part("details", "notes remarks");
     this.level = part("section", "card");
-    this.several = new Several(this);
     this.area = part("section", "card");
-    this.training = part("section", "card");
     this.pinned = part("section", "card");
     this.points = el("details", { ontoggle: () => this.syncPoints() },
       el("summary", {}, "The figure as a table"), this.columns.root);
-    this.body = el("div", { class: "body" }, this.found.root,
+    this.body = el("div", { class: "body" },
       el("section", { class: "card figure" },
         el("header", {}, this.heading, el("span", { class: "tools" },
           this.down, this.zoomOut)), this.stage, this.remarks),
-      this.level, this.pinned, this.training, this.area,
-      el("section", { class: "card" }, this.several.node),
+      this.level, this.pinned, this.area,
       el("section", { class: "card" }, this.points));
     this.live = new Live(this);
     fill(root, el("div", { class: "frame" },
@@ -83,11 +75,10 @@ export class Page {
     this.showSide(false);
     this.controls = new Controls(this.side, state, this);
     this.figure = new Figure(this.stage, {
-      hover: (row, kept) => this.hover(row, kept),
+      hover: (row) => this.hover(row),
       pin: (row) => this.samples.pin(row),
       legend: (method, alone) => this.legend(method, alone),
       layout: () => this.layout(),
-      point: (method) => this.point(method),
       choose: (method) => this.controls.methods.focus(method),
     });
     this.scales = new Scales(this.figure, state);
@@ -99,14 +90,12 @@ export class Page {
         const row = this.figure.near(event);
         if (row) this.samples.pin(row);
       },
-      over: (event) => this.hover(event && this.figure.near(event)),
+      over: (event) => this.figure.hover(event && this.figure.near(event)),
     });
-    this.tip = new Tip(this.figure.overlay);
     this.pins = new Pins(this.figure);
     this.samples = new Samples(this.pinned, state);
     this.table = new PointTable((row) => this.samples.pin(row));
     this.points.append(this.table.root);
-    this.trajectory = new Trajectory(this.training, state);
     this.levels = new Level(this.level, this);
   }
 
@@ -120,8 +109,7 @@ export class Page {
     this.state.addEventListener("change", ({ detail }) => this.changed(detail));
     host.watchHost({ onTheme: () => this.theme(),
       onAddress: () => this.state.read(), onReload: () => this.live.check() });
-    const fit = debounce(() => host.isHidden() ||
-      (this.figure.resize(), this.several.resize()), 80);
+    const fit = debounce(() => host.isHidden() || this.figure.resize(), 80);
     new ResizeObserver(fit).observe(this.stage);
     await this.load();
     this.live.start();
@@ -238,13 +226,10 @@ export class Page {
     this.down.hidden = !pins.length;
     this.down.textContent = `Samples of ${pins.map(({ slot }) =>
       slot.toUpperCase()).join(" and ")} ↓`;
-    this.found.sync(this.info, this.answer);
     this.scales.sync(this.answer);
     this.levels.sync(this.answer);
-    this.several.sync();
     this.syncArea();
     this.samples.sync(this.answer);
-    this.trajectory.sync(this.info, this.answer);
     this.syncPoints();
   }
 
@@ -281,7 +266,7 @@ export class Page {
   choose(source) {
     const gone = [...OF_RUNS, "x", "y", "by", "value", "along", "preset",
       "usual", "a", "arun", "b", "brun", "higher", "lower", "zoom", "xscale",
-      "yscale", "metrics", "worst"];
+      "yscale"];
     this.state.set({ ...Object.fromEntries(gone.map((key) => [key, ""])),
       source });
   }
@@ -292,14 +277,10 @@ export class Page {
     this.figure.point(method);
   }
 
-  hover(row, kept) {
+  hover(row) {
     // Plotly tells late that a mark was left: another thing may be pointed at.
     if (row) this.point(row.reference ? null : row.method, true);
     else if (this.byMark) this.point(null);
-    if (!row) return this.tip.hide();
-    const { offsetWidth: width, offsetHeight: height } = this.stage;
-    const room = { width, height };
-    return this.tip.show(row, this.answer, this.figure.place(row), room, kept);
   }
 
   /** To the samples; TensorBoard around the page stays where it is. */

@@ -1,6 +1,6 @@
 /** The figure as a file for print: its form, width and letters. */
 
-import { getBlob, getJson, getText } from "./api.js";
+import { getBlob } from "./api.js";
 import { segments } from "./controls.js";
 import { announce, download, el, fill } from "./dom.js";
 
@@ -9,15 +9,12 @@ const WIDTHS = [["3.3", "Column, 3.3 in"], ["6.9", "Page, 6.9 in"],
   ["own", "Other"]];
 const FONTS = ["sans-serif", "serif", "monospace", "Helvetica", "Arial",
   "Times New Roman"];
-/** Dots of an inch of PNG, as journals want them. */
-const DOTS = 300;
 
 export class Picture {
   /** @param {() => string} name of the file, without its ending. */
   constructor(page, name) {
     this.page = page;
     this.name = name;
-    this.lacking = {};
     this.values = { format: "svg", width: "3.3" };
     this.form = segments("Format", FORMS, (format) => this.set({ format }));
     this.wide = segments("Width", WIDTHS, (width) => this.set({ width }));
@@ -50,12 +47,10 @@ export class Picture {
     this.sync();
   }
 
-  async open() {
+  open() {
     this.sync();
     document.body.append(this.dialog);
     this.dialog.showModal();
-    this.lacking = await getJson("lacking");
-    this.sync();
   }
 
   set(changes) {
@@ -68,9 +63,8 @@ export class Picture {
     this.form.sync(format);
     this.wide.sync(width);
     this.inches.hidden = this.own.disabled = width !== "own";
-    const why = this.lacking[format] ?? "";
-    this.save.disabled = Boolean(why);
-    fill(this.hint, text || why);
+    this.save.disabled = false;
+    fill(this.hint, text);
   }
 
   async submit(event) {
@@ -91,14 +85,10 @@ export class Picture {
     const { format } = this.values;
     const inches = Number(this.values.width === "own" ? this.own.value
       : this.values.width);
-    const query = this.page.state.query({ dark: 0, width: inches,
-      format: format === "png" ? "svg" : format, font_size: this.size.value,
-      font: this.font.value.trim(), note: Number(this.note.checked),
-      zoom: this.zoom() });
-    const blob = format === "png"
-      ? await drawn(await getText("picture", query), inches)
-      : await getBlob("picture", query);
-    download(`${this.name()}.${format}`, blob);
+    const query = this.page.state.query({ dark: 0, width: inches, format,
+      font_size: this.size.value, font: this.font.value.trim(),
+      note: Number(this.note.checked), zoom: this.zoom() });
+    download(`${this.name()}.${format}`, await getBlob("picture", query));
     announce(`Saved as ${format.toUpperCase()}`);
   }
 
@@ -106,23 +96,5 @@ export class Picture {
   zoom() {
     return Object.entries(this.page.figure.ranges())
       .map(([name, range]) => `${name}=${range.join(",")}`).join(";");
-  }
-}
-
-/** SVG as PNG: the browser draws it. */
-async function drawn(svg, inches) {
-  const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
-  try {
-    const image = new Image();
-    image.src = url;
-    await image.decode();
-    const canvas = el("canvas", {});
-    canvas.width = Math.round(inches * DOTS);
-    canvas.height = Math.round(
-      (canvas.width * image.naturalHeight) / image.naturalWidth);
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
-  } finally {
-    URL.revokeObjectURL(url);
   }
 }

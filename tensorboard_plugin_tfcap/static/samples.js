@@ -6,7 +6,6 @@ import { bare, el, fill, icon, number } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { timeSeries } from "./host.js";
 import { signsOf } from "./tables.js";
-import { thumbnail } from "./tip.js";
 
 const SLOTS = ["a", "b"];
 const CROSS = "M4 4l8 8M12 4l-8 8";
@@ -62,14 +61,12 @@ export class Samples {
     this.show(cards, this.list(pins, answers), answers);
   }
 
-  /** The run of a pin, and which of its steps is looked at. */
+  /** The run of a pin, and its step. */
   of({ slot, row }) {
     const chosen = this.state.get(`${slot}run`);
     const run = row.runs.find((one) => one.run === chosen) ??
       row.runs.find((one) => one.samples) ?? row.runs[0];
-    const follows = run && this.state.get("trajectory") === run.run &&
-      this.state.get("step");
-    return { run, step: follows ? this.state.get("step") : run?.step };
+    return { run, step: run?.step };
   }
 
   show(cards, body, answers = []) {
@@ -95,7 +92,7 @@ export class Samples {
       el("p", { class: "hint" }, answer.error ? answer.error.message
         : step !== undefined ? `step ${answer.step ?? step}` : ""),
       (answer.notices ?? []).map((text) => el("p", { class: "hint" }, text)),
-      this.follow(run), run ? el("a", { class: "plain", target: "_blank",
+      run ? el("a", { class: "plain", target: "_blank",
         rel: "noopener", href: timeSeries(row.runs.map((one) => one.run)) },
       "Time Series") : null);
   }
@@ -106,15 +103,6 @@ export class Samples {
     row.runs.map((one) => el("option", { value: one.run,
       selected: one.run === run.run }, `seed ${one.seed}: ${one.run}`)));
     return box;
-  }
-
-  follow(run) {
-    if (!run) return null;
-    const on = this.state.get("trajectory") === run.run;
-    return el("button", { type: "button", class: "plain",
-      "aria-pressed": String(on), onclick: () => this.state.set({
-        trajectory: on ? "" : run.run, step: "" }) },
-    on ? "Hide its training" : "Show its training");
   }
 
   pager(answers) {
@@ -194,4 +182,15 @@ function saying(item, pin, many, told) {
 function rank(value) {
   if (value === null || value === undefined) return "";
   return el("b", { class: value <= 1 ? "first" : null }, `rank ${number(value)}`);
+}
+
+/** A sample's image, or a quiet square where there is none. */
+function thumbnail(item, alt) {
+  if (!item.image) return el("div", { class: "blank" });
+  const image = el("img", { src: `./${item.image}`, alt, loading: "lazy" });
+  image.addEventListener("load", () =>
+    image.classList.toggle("small", image.naturalWidth < 48));
+  image.addEventListener("error", () =>
+    image.replaceWith(el("div", { class: "blank" })));
+  return image;
 }

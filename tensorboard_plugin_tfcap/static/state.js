@@ -10,21 +10,19 @@ import * as host from "./host.js";
 /** What the server is asked with. */
 const ASKED = [
   "source", "x", "y", "order", "runs", "at", "by", "seeds", "level", "preset",
-  "usual", "refs", "pareto", "along", "value", "baseline", "trajectory", "step",
-  "labels", "group", "curve", "higher", "lower", "hide", "where", "columns",
-  "xscale", "yscale", "looks", "focus", "color_by", "names", "center", "bounds",
-  "metrics", "worst",
+  "usual", "refs", "pareto", "along", "value", "baseline", "labels", "group", "curve", "higher", "lower", "hide", "where", "columns",
+  "xscale", "yscale", "focus", "names", "center", "bounds",
 ];
 /** What the page alone needs: pins, their runs and page; live; ranges. */
-const OWN = ["a", "arun", "b", "brun", "page", "live", "table", "zoom",
-  "several"];
+const OWN = ["a", "arun", "b", "brun", "page", "live", "table",
+  "zoom"];
 
 /** What this page shows unless a person wants otherwise. */
 const USUAL = { along: "x", seeds: "points" };
 
 /** Choices of methods and parameters: runs that are read anew have others. */
 export const OF_RUNS = ["order", "where", "columns", "curve", "hide",
-  "baseline", "trajectory", "step", "focus", "color_by"];
+  "baseline", "focus"];
 
 /** Choices on which it hangs what a log has. */
 export const OF_LOG = ["source", "group", "curve", "higher", "lower"];

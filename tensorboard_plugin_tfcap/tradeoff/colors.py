@@ -107,14 +107,6 @@ def far_colors(first: tuple[str, ...], count: int) -> tuple[str, ...]:
     return tuple(chosen[:count])
 
 
-def between(stops, share: float) -> str:
-    """The color at a share of the way along evenly spaced colors."""
-    place = min(max(share, 0.0), 1.0) * (len(stops) - 1)
-    left = min(int(place), len(stops) - 2)
-    ends = [np.array(_bytes(c)) for c in stops[left : left + 2]]
-    return _hex(ends[0] + (place - left) * (ends[1] - ends[0]))
-
-
 def _bytes(color):
     return [int(color[i : i + 2], 16) for i in (1, 3, 5)]
 

@@ -14,6 +14,7 @@ from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
 from tensorboard_plugin_tfcap.tradeoff.style import styles
 from tensorboard_plugin_tfcap.tradeoff.style import text_color
+from tensorboard_plugin_tfcap.tradeoff.traces import PLOT
 from tensorboard_plugin_tfcap.tradeoff.traces import label_places
 from tensorboard_plugin_tfcap.tradeoff.traces import label_trace
 from tensorboard_plugin_tfcap.tradeoff.traces import line_traces
@@ -179,7 +180,8 @@ def _labels(panel, cell, dark, looks):
         for line in panel.lines
         for name in line.names
     ]
-    sides = label_places(x, y, texts)
+    places = [_spread(v, long) for v, long in zip((x, y), PLOT)]
+    sides = label_places(*places, texts)
     traces, begin = [], 0
     for line in panel.lines:
         here = slice(begin, begin + len(line.x))
@@ -193,6 +195,12 @@ def _labels(panel, cell, dark, looks):
                 )
             )
     return traces
+
+
+def _spread(values, length):
+    """Values as pixels of a plot that they fill."""
+    wide = np.ptp(values)
+    return (values - values.min()) / wide * length if wide else values * 0
 
 
 def _annotate(layout, panel, cell):

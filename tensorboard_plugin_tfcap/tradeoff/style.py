@@ -3,11 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff.colors import far_colors
 from tensorboard_plugin_tfcap.tradeoff.colors import readable
 from tensorboard_plugin_tfcap.tradeoff.colors import shade
-from tensorboard_plugin_tfcap.tradeoff.known_titles import KnownTitles
 
 
 @dataclass(frozen=True)
@@ -22,6 +20,28 @@ class Palette:
     ink: str
     grid: str
     quiet: str
+
+
+class KnownTitles(tuple):
+    """Titles of methods in the order of their looks.
+
+    Args:
+        titles: Iterable of strings.
+        focus: Titles of methods that keep their colors, while all others are
+            gray. Defaults to none: all keep them.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff.style import KnownTitles, style
+    >>> known = KnownTitles(["mine", "yours"], ["mine"])
+    >>> style("mine", known)[0], style("yours", known)[0]
+    ('#0072B2', '#c3c9cf')
+    """
+
+    def __new__(cls, titles=(), focus=()):
+        self = super().__new__(cls, titles)
+        self.focus = frozenset(focus)
+        return self
 
 
 LIGHT = Palette("#ffffff", "#1c2024", "#e3e6ea", "#5f666d")
@@ -107,56 +127,21 @@ def style(title: str, known=()):
     turn = place // len(COLORS) + bool(added)
     turn_of_all, color = divmod(place, _MOST)
     color = shade(far_colors(COLORS, _MOST)[color], turn_of_all)
-    return _as_chosen(
-        title,
-        (color, MARKERS[place % len(MARKERS)], DASHES[turn % len(DASHES)]),
-        known,
-    )
+    look = MARKERS[place % len(MARKERS)], DASHES[turn % len(DASHES)]
+    return _faint_or(color, title, known), *look
 
 
-def chosen_looks(lines) -> dict:
-    """Looks that a person chose, by title.
-
-    Args:
-        lines: Iterable of strings: a title, a color such as `"#0072b2"`, and
-            a marker as Plotly calls it, between tabs.
-
-    Raises:
-        QueryError: If a line is none of these.
-    """
-    markers = [name for _, name in MARKERS]
-    found = {}
-    for line in lines:
-        title, *look = line.rsplit("\t", 2)
-        color, marker = look if len(look) == 2 else ("?", "")
-        if not (
-            re.fullmatch("(#[0-9a-fA-F]{6})?", color)
-            and (marker in ("", *markers))
-        ):
-            raise QueryError(
-                "`looks` must be lines of a title, a color such as #0072b2 "
-                f"and a marker, of {', '.join(markers)}, between tabs. "
-                f"Received: {line!r:.120}."
-            )
-        found[title] = color, marker
-    return found
-
-
-def _as_chosen(title, look, known):
-    """A look with what a person chose of it; gray where it is out of focus."""
-    color, marker, dash = look
-    chosen = getattr(known, "chosen", {}).get(title, ("", ""))
-    color = chosen[0] or color
-    marker = next((m for m in MARKERS if m[1] == chosen[1]), marker)
+def _faint_or(color, title, known):
+    """A method's color, or gray where it is out of focus."""
     focus = getattr(known, "focus", ())
-    return FAINT if focus and title not in focus else color, marker, dash
+    return FAINT if focus and title not in focus else color
 
 
 def known_titles(titles, known=()) -> KnownTitles:
     """Titles with a place for every method: `known`, then others by name."""
     others = {_bases(t)[-1] for t in titles if _known_base(t, known) is None}
-    about = getattr(known, "chosen", {}), getattr(known, "focus", ())
-    return KnownTitles([*known, *sorted(others)], *about)
+    focus = getattr(known, "focus", ())
+    return KnownTitles([*known, *sorted(others)], focus)
 
 
 def styles(titles, known=()):
@@ -166,7 +151,7 @@ def styles(titles, known=()):
         titles: Iterable of strings. Curves of one method have shades of its
             color, and other markers and dashes.
         known: Titles whose places come first, see `known_titles()`; as
-            `KnownTitles`, with what a person chose.
+            `KnownTitles`, with what is in focus.
 
     Returns:
         Dict of what `style()` returns, by title.
@@ -183,7 +168,7 @@ def styles(titles, known=()):
     """
     looks, taken, titles = {}, set(), list(dict.fromkeys(titles))
     known = known_titles(titles, known)
-    # Assigned before anything is chosen or gray: nobody else changes by it.
+    # Assigned before anything is gray: nobody else changes by it.
     for title in titles:
         first, marker, dash = style(title, tuple(known))
         color, turn = first, 0
@@ -194,8 +179,8 @@ def styles(titles, known=()):
         taken.add(color)
         marker = MARKERS[(MARKERS.index(marker) + turn) % len(MARKERS)]
         dash = DASHES[(DASHES.index(dash) + turn) % len(DASHES)]
-        looks[title] = color, marker, dash
-    return {t: _as_chosen(t, look, known) for t, look in looks.items()}
+        looks[title] = _faint_or(color, title, known), marker, dash
+    return looks
 
 
 def _bases(title):

@@ -10,29 +10,35 @@ from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 
 #: Pixels that a figure has at least, and that a letter and a line take.
-PLOT, _LETTER, _HEIGHT, _GAP = (760.0, 420.0), 6.6, 13.0, 8.0
+PLOT, _LETTER, HEIGHT, GAP = (760.0, 420.0), 6.6, 13.0, 8.0
 #: In the order in which they are tried: name, and where the middle goes, in
 #: halves of the label's size.
-_SIDES = (
-    ("top right", 1, 1),
-    ("bottom left", -1, -1),
-    ("top left", -1, 1),
-    ("bottom right", 1, -1),
-    ("middle right", 1, 0),
-    ("middle left", -1, 0),
-    ("top center", 0, 1),
-    ("bottom center", 0, -1),
+SIDES = {
+    "top right": (1, 1),
+    "bottom left": (-1, -1),
+    "top left": (-1, 1),
+    "bottom right": (1, -1),
+    "middle right": (1, 0),
+    "middle left": (-1, 0),
+    "top center": (0, 1),
+    "bottom center": (0, -1),
+}
+#: What a card over a mark says.
+HOVER = (
+    "%{text}<br>%{xaxis.title.text}: %{x:.4g}<br>%{yaxis.title.text}: "
+    "%{y:.4g}<extra>%{fullData.name}</extra>"
 )
 #: More labels than these nobody reads.
 _MOST = 250
 
 
-def label_places(x, y, texts):
+def label_places(x, y, texts, room=np.inf):
     """Chooses a side of its mark for each label.
 
     Args:
-        x: Float array of shape `(n,)`.
-        y: Float array of shape `(n,)`.
+        x: Float array of shape `(n,)`, pixels; so is `y`, which goes up.
+        room: Float, beyond which no label goes to the right. Defaults to
+            none.
 
     Returns:
         List of `n` names of sides, as Plotly calls them; `None` where no side
@@ -41,10 +47,9 @@ def label_places(x, y, texts):
     Example:
 
     >>> from tensorboard_plugin_tfcap.tradeoff.traces import label_places
-    >>> label_places(np.array([0, 0, 5]), np.array([0, 0, 5]), ["a"] * 3)
+    >>> label_places(np.array([0, 0, 90]), np.array([0, 0, 90]), ["a"] * 3)
     ['top right', 'bottom left', 'top right']
     """
-    x, y = _pixels(x, PLOT[0]), _pixels(y, PLOT[1])
     marks = np.stack([x - 3, y - 3, x + 3, y + 3], axis=-1)
     taken = np.empty((0, 4))
     positions = []
@@ -53,7 +58,9 @@ def label_places(x, y, texts):
         if text and len(taken) < _MOST:
             others = np.delete(marks, place, axis=0)
             side, box = _free(
-                x[place], y[place], text, np.concatenate([others, taken])
+                *(x[place], y[place], text),
+                np.concatenate([others, taken]),
+                room,
             )
         if side is not None:
             taken = np.concatenate([taken, [box]])
@@ -61,24 +68,25 @@ def label_places(x, y, texts):
     return positions
 
 
-def _free(x, y, text, boxes):
-    for name, right, up in _SIDES:
-        low, high = _box(x, y, text, right, up)
+def _free(x, y, text, boxes, room):
+    for name, (right, up) in SIDES.items():
+        low, high = label_box(x, y, text, right, up)
         apart = (
             (boxes[:, 0] > high[0])
             | (boxes[:, 2] < low[0])
             | (boxes[:, 1] > high[1])
             | (boxes[:, 3] < low[1])
         )
-        if apart.all():
+        if apart.all() and high[0] <= room:
             return name, [*low, *high]
     return None, None
 
 
-def _box(x, y, text, right, up):
-    half = np.array([len(text) * _LETTER, _HEIGHT]) / 2
+def label_box(x, y, text, right, up):
+    """The lower left and the upper right of a label at a side of its mark."""
+    half = np.array([len(text) * _LETTER, HEIGHT]) / 2
     # A label in a corner starts beside the mark, one above over it.
-    middle = x + right * (half[0] + _GAP / 2), y + up * (half[1] + _GAP / 2)
+    middle = x + right * (half[0] + GAP / 2), y + up * (half[1] + GAP / 2)
     return np.subtract(middle, half), np.add(middle, half)
 
 
@@ -89,7 +97,6 @@ def label_boxes(traces, spans, log=(False, False)) -> list:
         spans: Pair of the ranges of both axes, as the layout has them.
         log: Pair of booleans, whether axes are logarithmic.
     """
-    ways = {name: way for name, *way in _SIDES}
     boxes = []
     for trace in traces:
         if trace["meta"]["kind"] != "label":
@@ -107,15 +114,9 @@ def label_boxes(traces, spans, log=(False, False)) -> list:
                 )
             ]
             boxes.append(
-                np.concatenate(_box(*middle, unmarked(text), *ways[side]))
+                np.concatenate(label_box(*middle, unmarked(text), *SIDES[side]))
             )
     return boxes
-
-
-def _pixels(values, length):
-    values = np.asarray(values, "float64")
-    wide = np.ptp(values) if values.size else 0
-    return (values - values.min()) / wide * length if wide else values * 0
 
 
 def line_traces(
@@ -174,8 +175,7 @@ def line_traces(
         "line": {"color": color, "width": 2, "dash": dash},
         "marker": {"symbol": symbols, "size": 8, "color": color},
         "text": [marked(label) for label in line.labels],
-        "hovertemplate": "%{text}<br>%{x:.4g}, %{y:.4g}"
-        "<extra>%{fullData.name}</extra>",
+        "hovertemplate": HOVER,
         "meta": {"kind": "curve"},
     }
     if not faint:

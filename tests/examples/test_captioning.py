@@ -80,7 +80,7 @@ def test_curves_are_drawn_of_what_is_done(worlds, tmp_path, capsys):
     said = capsys.readouterr().out
     assert len(load_records(out)) == 2
     assert "Luo et al. 2018" in said
-    assert (out / "curves.svg").stat().st_size > 10_000
+    assert (out / "curves.html").stat().st_size > 10_000
     assert (out / "tables.md").read_text()
     # Everything is there: nothing is trained, and the same is drawn.
     assert script.main(command) == 0

@@ -61,7 +61,7 @@ RECORDS = {
         decode_content,
     ),
 }
-ROUTES = ("state", "figure", "tables", "table", "trajectory", "samples", "blob")
+ROUTES = ("state", "figure", "tables", "table", "samples", "blob")
 ASKED = {
     **{"x": "cider_d", "y": "r@10", "order": "lambda", "at": "best"},
     **{"by": "bleu_4", "value": "1.1", "along": "x", "runs": "luo"},
@@ -69,7 +69,7 @@ ASKED = {
     **{"level": "0.9", "preset": "fig3", "run": "luo2018/lambda=0.001,seed=0"},
     **{"step": "2", "page": "0", "number": "0", "format": "csv", "refs": "1"},
     **{"baseline": "Luo et al. 2018", "source": "scalars", "group": "(?P<a>.)"},
-    **{"table": "level", "trajectory": "a", "seeds": "band", "pareto": "1"},
+    **{"table": "level", "seeds": "band", "pareto": "1"},
 }
 
 

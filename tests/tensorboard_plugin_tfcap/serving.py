@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import threading
 import time
 from urllib.parse import urlencode
 
@@ -63,7 +64,9 @@ def serving(logdir, fast, *flags):
             *("--reload_interval", "1", *flags),
         ]
     )
+    before = set(threading.enumerate())
     provider, multiplexer = board._make_data_provider()
+    loaders = set(threading.enumerate()) - before
     app = application.TensorBoardWSGIApp(
         board.flags,
         [TradeoffLoader()],
@@ -73,6 +76,12 @@ def serving(logdir, fast, *flags):
     try:
         yield Server(app)
     finally:
+        # The slow loader is a thread, which reads for ever unless it is to
+        # read once. Python ends threads that run when it ends itself, and
+        # within TensorFlow's reader, that aborts the process.
+        board._ingester._reload_interval = 0
+        for loader in loaders:
+            loader.join(60)
         # The fast loader is a process of its own, which ends with this.
         board._ingester = None
 

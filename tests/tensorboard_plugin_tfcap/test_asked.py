@@ -26,8 +26,6 @@ def methods(logdir, **options):
         ({"baseline": "nobody"}, "`baseline` must be one of "),
         ({"usual": "0.5"}, "`usual` must come with a `preset`"),
         ({"group": "(?P<x"}, "`group` must be"),
-        ({"worst": "cider_d"}, "`worst` must be lines"),
-        ({"worst": "nothing=1"}, "`worst` must be one of "),
         ({"runs": "zzz"}, "No run matches 'zzz'"),
         ({"where": "lambda=77"}, "No run has lambda=77"),
     ],

@@ -175,7 +175,7 @@ def test_a_report_and_a_notebook_name_the_damaged_run(
     header = out.read_text().split("</header>")[0]
     assert SAID.replace("'", "&#x27;") in header
     page = show_tradeoff(damaged)._repr_html_()
-    assert SAID.replace("'", "&#x27;") in page.split("<figure")[0]
+    assert SAID.replace("'", "&#x27;") in page.split("<script")[0]
 
 
 @pytest.mark.parametrize("fast", [True, False], ids=["fast", "slow"])

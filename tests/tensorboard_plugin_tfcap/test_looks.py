@@ -1,5 +1,6 @@
-"""Looks, names, aggregates and published points in a figure and its tables."""
+"""Focus, names, aggregates and published points in a figure and its tables."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -8,21 +9,17 @@ import pytest
 from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.dataset import Dataset
 from tensorboard_plugin_tfcap.dataset import all_metrics
-from tensorboard_plugin_tfcap.drawing.items import Text
-from tensorboard_plugin_tfcap.drawing.labels import text_box
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.several_view import reference_point
-from tensorboard_plugin_tfcap.several_view import several_table
-from tensorboard_plugin_tfcap.several_view import several_view
-from tensorboard_plugin_tfcap.several_view import shown_metrics
 from tensorboard_plugin_tfcap.shown import Shown
 from tensorboard_plugin_tfcap.table_text import table_text
 from tensorboard_plugin_tfcap.tradeoff.name_labels import name_places
+from tensorboard_plugin_tfcap.tradeoff.picture import draw_sheet
 from tensorboard_plugin_tfcap.tradeoff.point import Reference
+from tests.tensorboard_plugin_tfcap.tradeoff.points import boxes_meet
 from tests.tensorboard_plugin_tfcap.tradeoff.points import line
 
 POINTS = [*line("a", seeds=(0, 1, 2)), *line("b", 4.0, seeds=(0, 1, 2))]
@@ -43,52 +40,14 @@ def traces(view, kind):
     }
 
 
-def test_chosen_looks_and_focus_are_in_what_is_drawn():
-    query = parse_query({"looks": "a\t#123456\tx", "focus": "a"})
-    view = figure_view(selected(looks=query.looks, focus=query.focus))
+def test_what_is_out_of_focus_is_gray():
+    view = figure_view(selected(focus=("a",)))
     curves = traces(view, "curve")
-    assert curves["a"]["line"]["color"] == "#123456"
-    assert curves["a"]["marker"]["symbol"][0].startswith("x")
+    assert curves["a"]["line"]["color"] == "#0072B2"
     assert curves["b"]["line"]["color"] == "#c3c9cf"
     assert "error_y" in curves["a"] and "error_y" not in curves["b"]
     assert list(traces(view, "label")) == ["a"]
-    legend = {m["method"]: m for m in view["methods"]}
-    assert legend["b"]["faint"] and legend["b"]["assigned"] == "#56B4E9"
-    assert {row["color"] for row in view["rows"]} == {"#123456", "#c3c9cf"}
-
-
-def test_marks_have_the_colors_of_a_parameter():
-    view = figure_view(selected(color_by="lambda"))
-    found = traces(view, "curve")
-    colors = [found[name]["marker"]["color"] for name in "ab"]
-    assert colors[0] == colors[1] and len(set(colors[0])) == 2
-    assert [row["color"] for row in view["rows"]] == colors[0] * 2
-    (bar,) = [t for t in view["figure"]["data"] if t["meta"]["kind"] == "scale"]
-    assert bar["marker"]["colorbar"]["ticktext"] == ["0.1", "0.2"]
-    legend = view["figure"]["layout"]["legend"]["title"]["text"]
-    assert legend.endswith("Colors: \u03bb.")
-    # A curve of one value is of its color; in focus, all others stay gray.
-    points = [*line("a", k=1), *line("a", k=2)]
-    view = figure_view(selected(points, color_by="k", focus=("a, k = 1",)))
-    one, other = traces(view, "curve").values()
-    assert one["line"]["color"] == one["marker"]["color"][0] == "#0d0887"
-    assert other["line"]["color"] == "#c3c9cf"
-    # Runs that are repetitions of one another keep their settings.
-    view = figure_view(selected(points, color_by="k", curve=("k",)))
-    one, other = traces(view, "curve").values()
-    assert one["line"]["color"] != other["line"]["color"]
-    # Hidden methods are on no scale, whatever values they have.
-    points = [*line("a"), *line("b", weights=(9,)), *line("c", weights=("x",))]
-    asked = {"color_by": "lambda", "order": "lambda", "hide": ("b", "c")}
-    view = figure_view(selected(points, **asked))
-    (bar,) = [t for t in view["figure"]["data"] if t["meta"]["kind"] == "scale"]
-    assert bar["marker"]["colorbar"]["ticktext"] == ["0.1", "0.2"]
-    assert traces(view, "curve")["a"]["marker"]["color"] == colors[0]
-    for hide in (("a",), ("a", "b")):
-        view = figure_view(selected(POINTS, color_by="lambda", hide=hide))
-        assert view["rows"]
-    with pytest.raises(QueryError, match="`color_by` must be a parameter"):
-        figure_view(selected(color_by="nothing"))
+    assert {row["color"] for row in view["rows"]} == {"#0072B2", "#c3c9cf"}
 
 
 def test_names_lie_on_nothing():
@@ -183,82 +142,14 @@ def test_published_points_are_offered_where_data_and_metrics_fit():
         assert sum(row["reference"] for row in view["rows"]) == count
 
 
-def test_several_metrics_are_drawn_with_better_up():
-    view = several_view(selected(metrics=("cider_d", "r@10", "mean_rank")))
-    tracks = {t["name"]: t for t in view["figure"]["data"]}
-    # b has the better, lower ranks: 5 to 6 of 5 to 10.
-    assert tracks["b"]["y"][:3] == [1.0, 0.28571, 0.8]
-    assert tracks["a"]["y"][6] == 0.2
-    ends = [a["text"] for a in view["figure"]["layout"]["annotations"]]
-    assert ends == ["1", "2", "52", "66", "10", "5"]
-    titles = [m["title"][-1] for m in view["metrics"]]
-    assert titles == ["\u2191", "\u2191", "\u2193"]
-
-
-def test_hypervolumes_respect_directions_and_their_reference_point():
-    names = ("cider_d", "r@10", "mean_rank")
-    worst = ("cider_d=1", "r@10=50", "mean_rank=10")
-    table = several_table(selected(metrics=names, worst=worst))
-    # Of a: (2, 50 + 2s, 10) and (1, 60 + 2s, 9) add nothing. Of b, in edges
-    # over the reference: (1, 4 + 2s, 4) alone.
-    assert [row[1].split()[0] for row in table.rows] == ["0", "24"]
-    assert table.best == [[1, 1]]
-    note = table.notes[0]
-    assert "CIDEr-D = 1, recall@10 = 50, mean rank = 10. Each" in note
-    usual = several_table(selected(metrics=names, hide=("a",)))
-    assert [row[0] for row in usual.rows] == ["b"]
-    assert "a tenth of the range worse" in usual.notes[0]
-    text = table_text(selected(metrics=names), "csv", "hypervolume")
-    assert text.startswith("method,metrics,reference,seed,value,points,mean")
-    unknown = [replace(p, metrics={**p.metrics, "z": 1.0}) for p in POINTS]
-    said = several_table(selected(unknown, metrics=("cider_d", "z")))
-    assert said.rows == [] and "z is better is not known" in said.notes[0]
-    # Great numbers close together: worse than all of them nevertheless.
-    close = [12345.61, 12345.63]
-    near = [
-        replace(p, metrics={**p.metrics, "r@10": value})
-        for p, value in zip(POINTS, close * 6)
-    ]
-    found, _ = reference_point(selected(near), shown_metrics(selected(near)))
-    assert found["r@10"] == pytest.approx(12345.608, abs=1e-6)
-    with pytest.raises(QueryError, match="`worst` must be lines"):
-        several_table(selected(metrics=names, worst=("cider_d",)))
-    with pytest.raises(QueryError, match="`metrics` must be at most"):
-        several_view(selected(metrics=("nothing",)))
-
-
-def test_a_volume_says_where_seeds_have_fewer_points():
-    lost = [p for p in POINTS if (p.method, p.seed) != ("b", 1)]
-    lost += [p for p in POINTS if (p.method, p.seed) == ("b", 1)][:1]
-    said = "b: its seeds have 1 to 2 points; of fewer, a volume is smaller."
-    names = ("cider_d", "r@10")
-    assert said in several_table(selected(lost, metrics=names)).notes
-    assert len(several_table(selected(metrics=names)).notes) == 3
-
-
-def test_what_is_drawn_for_print_has_names_grays_and_a_color_bar():
-    shown = Shown(selected(focus=("b",), color_by="lambda"))
-    drawing = shown.drawing(400, 9.0)
-    texts = {
-        item.text: item
-        for layer in drawing.layers
-        for item in layer.items
-        if isinstance(item, Text) and layer.kind in ("label", "bar")
-    }
+def test_what_is_drawn_for_print_has_names_and_grays():
+    pytest.importorskip("matplotlib")
+    shown = Shown(selected(focus=("b",)))
+    (panel,) = draw_sheet(shown.view["figure"], 400, 9.0).axes
+    texts = [text.get_text() for text in panel.texts]
     assert "b" in texts and "a" not in texts
-    assert {"\u03bb", "0.1", "0.2"} <= set(texts)
-    groups = [layer.group for layer in drawing.layers if layer.kind == "curve"]
-    assert groups == ["a", "b"]
-    names = Shown(selected()).drawing(237, 8.0)
-    boxes = [
-        text_box(item, "sans-serif")
-        for layer in names.layers
-        if layer.kind == "label"
-        for item in layer.items
-        if isinstance(item, Text)
-    ]
+    (panel,) = draw_sheet(Shown(selected()).view["figure"], 237, 8.0).axes
+    boxes = [text.get_window_extent().padded(-1) for text in panel.texts]
     assert len(boxes) > 3
-    for place, (left, top, right, low) in enumerate(boxes):
-        for other in boxes[place + 1 :]:
-            across = min(right, other[2]) - max(left, other[0])
-            assert across < 1 or min(low, other[3]) - max(top, other[1]) < 1
+    pairs = itertools.combinations(boxes, 2)
+    assert not any(boxes_meet(*pair) for pair in pairs)

@@ -73,7 +73,7 @@ def test_the_log_directory_may_be_the_run():
 def test_hparams_in_a_folder_below_are_those_of_the_run(tmp_path):
     strangers.write_torch(tmp_path, rates=(1, 2))
     found = dataset(tmp_path)
-    assert found.notices == [] and found.told_by == ("HParams",)
+    assert found.notices == []
     assert len(found.points) == 8
     assert {p.method for p in found.points} == {"cnn", "mlp"}
     assert {p.seed for p in found.points} == {0, 1}
@@ -82,7 +82,7 @@ def test_hparams_in_a_folder_below_are_those_of_the_run(tmp_path):
     # The result, which torch writes at step 0, is that of the last step.
     assert point.metrics["hparam/accuracy"] == point.metrics["Accuracy/val"]
     assert {"Loss/train", "Loss/val"} <= set(point.metrics)
-    history = Sources(read_log(tmp_path)).chosen().history(point.run, Query())
+    history = dataset(tmp_path, at="common").histories[point.run]
     assert ["hparam/accuracy" in p.metrics for p in history] == [0, 0, 1]
     view = figure_view(select(found, Query(value="auto")))
     assert len(view["rows"]) == 4 and view["rows"][0]["seeds"] == 2
@@ -98,7 +98,8 @@ def test_points_in_a_folder_below_keep_their_steps(tmp_path):
     (point,) = source.dataset(Query()).points
     assert (point.run, point.method, point.seed) == ("a", "mine", 4)
     assert point.metrics == {"loss": 1.0, "r@10": 51.0}
-    found = [p.metrics.get("r@10") for p in source.history("a", Query())]
+    history = source.dataset(Query(at="common")).histories["a"]
+    found = [p.metrics.get("r@10") for p in history]
     assert found == [50.0, 51.0, None]
 
 
@@ -120,7 +121,6 @@ def test_axes_of_keras_are_measured_on_held_out_data(tmp_path):
     found = dataset(tmp_path)
     axes = ["validation/epoch_loss", "validation/epoch_accuracy"]
     assert [metric.name for metric in found.axes()] == axes
-    assert found.told_by == ("run names",)
     assert found.order() == "lr" and found.points[-1].seed == 1
     assert {point.method for point in found.points} == {"resnet"}
     # As many as there are without HParams and names.

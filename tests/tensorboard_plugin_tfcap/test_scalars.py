@@ -19,8 +19,6 @@ from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tensorboard_plugin_tfcap.summary import write_comparison
 from tensorboard_plugin_tfcap.summary import write_references
-from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
-from tensorboard_plugin_tfcap.trajectory_view import measured_path
 from tests.tensorboard_plugin_tfcap.serving import serving
 
 PATTERN = r"(?P<method>\w+)_k=(?P<k>[\d.]+)_s(?P<seed>\d)"
@@ -133,19 +131,6 @@ def test_scalars_are_compared_at_a_common_step(tmp_path):
     assert (row["x"], row["y"], row["step"]) == (0.5, 0.1, "1")
 
 
-def test_training_and_validation_at_other_steps_have_a_path(tmp_path):
-    folder = tmp_path / "a"
-    write_run(folder, {"val_loss": [3.0, 2.0]})
-    writer = EventFileWriter(str(folder), filename_suffix=".b")
-    one = Summary.Value(tag="train_loss", simple_value=5.0)
-    writer.add_event(Event(step=7, summary=Summary(value=[one])))
-    writer.close()
-    points = Sources(read_log(tmp_path)).chosen("scalars").history("a", Query())
-    axes = [named_metric("val_loss"), named_metric("train_loss")]
-    path = measured_path(points, axes)
-    assert [(p.step, *p.metrics.values()) for p in path] == [(7, 2.0, 5.0)]
-
-
 @pytest.fixture(scope="module", params=[True, False], ids=["fast", "slow"])
 def server(request, logdir):
     with serving(logdir, request.param) as found:
@@ -209,16 +194,6 @@ def test_settings_may_name_curves(server):
         "state", source="scalars", group="hparams", curve="k,method"
     )
     assert sorted(state["methods"]) == ["net, k = 1", "net, k = 2"]
-
-
-def test_a_run_has_its_steps(server):
-    view = server.json(
-        "trajectory",
-        run="net_k=1_s0",
-        x="validation/size_error",
-        y="validation/accuracy",
-    )
-    assert [p["step"] for p in view["points"]] == [0, 1, 2]
 
 
 def test_parts_of_a_run_are_found_by_name():

@@ -14,14 +14,12 @@ from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.several_view import several_table
-from tensorboard_plugin_tfcap.several_view import shown_metrics
-from tensorboard_plugin_tfcap.several_view import tracks
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
 from tensorboard_plugin_tfcap.tradeoff.point import Reference
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tests.tensorboard_plugin_tfcap.tradeoff.points import line
 
 #: A curve that bends back: CIDEr-D is 1 at three places.
@@ -227,7 +225,7 @@ def test_what_a_filter_leaves_out_is_no_baseline_and_no_focus():
     asked = {"x": "cider_d", "y": "r@10", "value": 1.5}
     selection = selected(points, **asked, runs="^b", baseline="a", focus=("a",))
     view = figure_view(selection)
-    assert [m["faint"] for m in view["methods"]] == [False]
+    assert FAINT not in [m["color"] for m in view["methods"]]
     head = ["", "recall@10", "mean rank", "seeds"]
     assert view["tables"][0]["head"] == head
     said = "There are no differences to a: no such curve is left."
@@ -235,10 +233,10 @@ def test_what_a_filter_leaves_out_is_no_baseline_and_no_focus():
     # Another parameter along curves gives them other titles.
     points = runs_of("net", *({"k": k, "l": n} for k in (1, 2) for n in (1, 2)))
     view = figure_view(selected(points, order="k", focus=("net, k = 1",)))
-    assert [m["faint"] for m in view["methods"]] == [False, False]
+    assert FAINT not in [m["color"] for m in view["methods"]]
     # Of a focus that is hidden, nothing is left, either.
     view = figure_view(selected(line("a"), focus=("b",), hide=("b",)))
-    assert not view["methods"][0]["faint"]
+    assert view["methods"][0]["color"] != FAINT
 
 
 def test_a_seed_without_the_metric_is_one_of_all_seeds():
@@ -246,7 +244,7 @@ def test_a_seed_without_the_metric_is_one_of_all_seeds():
         replace(point, metrics={"cider_d": 1.0}, diverged=("r@10",))
         for point in line("mine", seeds=(2,))
     ]
-    asked = {"x": "cider_d", "y": "r@10", "value": 1.5, "metrics": ()}
+    asked = {"x": "cider_d", "y": "r@10", "value": 1.5}
     selection = selected([*line("mine"), *lost], **asked)
     view = figure_view(selection)
     assert [(row["seeds"], row["of"]) for row in view["rows"]] == [(2, 3)] * 2
@@ -337,16 +335,6 @@ def test_a_run_without_the_parameter_is_none_of_those_with_zero():
     assert area_table(selection).rows[0][-1] == "1"
     records = csv.DictReader(io.StringIO(rows_table(view, selection).csv()))
     assert "mine/left" not in {record["run"] for record in records}
-    (volume, _) = several_table(selection).rows
-    assert volume[-1] == "1"
-    # A method that has no such parameter has no value of it.
-    names = [
-        (track.title, track.name)
-        for track in tracks(selection, shown_metrics(selection))
-    ]
-    assert names == [
-        *(("mine", "\u03bb = 0"), ("mine", "\u03bb = 0.1"), ("plain", ""))
-    ]
     # Nor does anybody wait for it where its method is hidden.
     points[2] = replace(points[2], step=-1)
     histories = {point.run: [point] for point in points}

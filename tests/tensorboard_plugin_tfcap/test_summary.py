@@ -61,12 +61,13 @@ def test_points_are_shown_by_the_other_tabs(tmp_path):
             writer.point(4, {"r@10": 60.0 + seed, "cider_d": 1.0})
     source = Sources(read_log(tmp_path)).chosen("scalars")
     found = source.dataset(Query())
-    assert found.told_by == ("HParams",) and found.notices == []
+    assert found.notices == []
     first, second = found.points
     assert (first.method, first.params) == ("mine", about)
     assert (first.seed, second.seed, first.step) == (0, 1, 4)
     assert first.metrics == {"r@10": 60.0, "cider_d": 1.0}
-    assert source.history("0", Query())[0].diverged == ("cider_d",)
+    history = source.dataset(Query(at="common")).histories["0"]
+    assert history[0].diverged == ("cider_d",)
     with TradeoffWriter(tmp_path / "2", "mine", scalars=False) as writer:
         writer.point(3, {"r@10": 50.0, "cider_d": 1.0})
     assert len(Sources(read_log(tmp_path)).chosen("scalars")) == 2
@@ -130,8 +131,8 @@ def test_a_closed_writer_goes_on_in_another_file(tmp_path):
     for step in (1, 2):
         writer.point(step, {"r@10": step, "cider_d": 1.0})
         writer.close()
-    source = Sources(read_log(tmp_path)).chosen()
-    assert [p.step for p in source.history(".")] == [1, 2]
+    (history,) = dataset(tmp_path, at="common").histories.values()
+    assert [p.step for p in history] == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The figure, on a real sweep's log."""
 
-import re
-
 import pytest
 
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
@@ -68,12 +66,15 @@ def test_figure_3_is_small_multiples(view, sweep):
 def test_hovering_tells_of_a_point_and_shows_markup_as_text(view, sweep):
     view.open(sweep)
     view.page.mouse.move(*view.place(0))
-    view.frame.wait_for_selector(".tip .sample")
-    assert "PSST Multinomial" in view.text(".tip h3")
-    assert re.search(r"\b(\d) of \1\b", view.text(".tip dl"))
-    assert "<b>a dog</b>" in view.text(".tip .sample p")
+    card = ".plot .hoverlayer .hovertext"
+    view.frame.wait_for_selector(card, state="attached")
+    text = view.frame.locator(card).first.text_content()
+    assert "PSST Multinomial" in text and "\u03bb = " in text
+    assert "recall@10" in text
+    view.page.mouse.click(*view.place(0))
+    view.frame.wait_for_selector(".rows img")
+    assert "<b>a dog</b>" in view.text(".said p")
     assert view.frame.evaluate("() => window.hacked") is None
-    view.wait("() => document.querySelector('.tip img').naturalWidth > 0")
 
 
 def test_the_filter_keeps_what_matches(view, sweep):
@@ -197,13 +198,14 @@ def test_what_fails_once_is_asked_for_again(view, odd):
     again.click()
     view.wait("() => document.querySelector('.plot').data?.length > 1")
     assert view.count(".notice.bad") == 0
-    view.page.route("**/trajectory?*", lambda r: r.fulfill(status=500))
-    view.frame.get_by_label("Run", exact=True).select_option(index=1)
-    view.frame.get_by_text("answered with an error").wait_for()
-    view.page.unroute("**/trajectory?*")
+    view.page.route("**/samples?*", lambda r: r.fulfill(status=500))
     # The table is open since there was no figure.
     view.frame.get_by_role("button", name="Pin").first.click()
-    view.frame.get_by_text("1 step logged").wait_for()
+    view.frame.get_by_text("answered with an error").wait_for()
+    view.page.unroute("**/samples?*")
+    view.frame.get_by_role("button", name="Unpin").first.click()
+    view.frame.get_by_role("button", name="Pin").first.click()
+    view.frame.get_by_text("No samples were logged").wait_for()
 
 
 def test_of_very_many_methods_one_is_in_focus(view, sweep):

@@ -1,4 +1,4 @@
-"""Looks, names, focus, aggregates and several metrics, in one visit each."""
+"""Names, focus and aggregates, in one visit."""
 
 import pytest
 
@@ -11,7 +11,7 @@ CURVES = (
 BOXES = """() => {
   const boxes = (all) => [...document.querySelectorAll(all)]
     .map((one) => one.getBoundingClientRect().toJSON());
-  return [boxes(".names span"), boxes(".points path.point")];
+  return [boxes(".annotation-text-g"), boxes(".points path.point")];
 }"""
 
 
@@ -24,30 +24,24 @@ def meet(one, other):
     )
 
 
-def test_looks_names_focus_and_aggregates(view, sweep):
+def test_names_focus_and_aggregates(view, sweep):
     view.open(sweep)
     methods = [mark["name"] for mark in view.marks()]
-    view.frame.wait_for_selector(".names span")
+    view.frame.wait_for_selector(".annotation-text-g", state="attached")
     names, marks = view.frame.evaluate(BOXES)
     assert len(names) == len(methods)
     for place, name in enumerate(names):
         assert not any(meet(name, box) for box in names[place + 1 :] + marks)
-    # A color of one's own, which the address keeps.
-    view.frame.get_by_role("button", name=f"Look of {methods[0]}").click()
-    view.frame.get_by_label(f"Color of {methods[0]}").fill("#aa1122")
-    view.frame.get_by_label(f"Marker of {methods[0]}").select_option("x")
-    view.wait(
-        f"() => ({CURVES})()[0].line.color === '#aa1122'"
-        f" && ({CURVES})()[0].marker.symbol[0].startsWith('x')"
-    )
-    assert "looks=" in view.page.url
-    # While a name is pointed at, others stand back; a click grays them.
-    view.frame.locator(".names span").first.hover()
+    # While a method is pointed at, others stand back; a click on its name
+    # grays them.
+    view.frame.locator(".methods li").first.hover()
     faded = "[...document.querySelectorAll('.plot g.trace')].filter("
     view.wait(f"() => {faded}(t) => t.style.opacity === '0.12').length > 3")
-    view.frame.locator(".names span").first.click()
+    view.frame.locator(".annotation-text-g").first.click(force=True)
     view.wait(f"() => ({CURVES})()[1].line.color === '#c3c9cf'")
-    assert view.count(".names span") == 1
+    view.wait(
+        "() => document.querySelectorAll('.annotation-text-g').length === 1"
+    )
     view.frame.get_by_role("button", name="All in color").click()
     view.wait(f"() => ({CURVES})()[1].line.color !== '#c3c9cf'")
     # A center, which figure and tables follow.
@@ -61,9 +55,7 @@ def test_looks_names_focus_and_aggregates(view, sweep):
         "() => document.querySelector('.pair .notes').innerText"
         ".includes('80 % interval of the median by the percentile bootstrap')"
     )
-    view.frame.get_by_label("Color by").select_option("lambda")
-    view.wait("() => document.querySelector('.plot .colorbar') !== null")
-    for word in ("center=median", "level=0.8", "color_by=lambda"):
+    for word in ("center=median", "level=0.8"):
         assert word in view.page.url
 
 
@@ -79,10 +71,5 @@ def test_a_narrow_window_shows_the_figure_and_offers_a_level(view, sweep):
     assert "No curve goes to CIDEr-D = 1.2" in view.text(".notice p")
     view.frame.locator(".notice button").first.click()
     view.wait("() => document.querySelector('.pair b') !== null")
-    view.frame.locator("summary", has_text="Several metrics").click()
-    view.wait("() => document.querySelectorAll('.plot')[1]?.data?.length > 3")
-    view.frame.get_by_label("Reference point").locator("input").first.fill("0")
-    view.page.keyboard.press("Enter")
-    view.wait("() => parent.location.hash.includes('worst=cider_d%3D0')")
     fits = "document.querySelector('.main')"
     assert view.frame.evaluate(f"() => {fits}.scrollWidth <= innerWidth")

@@ -1,9 +1,8 @@
-"""Pinned points and the training of a run."""
+"""Pinned points."""
 
 import pytest
 
 pytestmark = pytest.mark.browser
-RUN = "psst_multinomial/lambda%3D0.001%2Crho%3D0.25%2Cseed%3D0"
 
 
 def pin_two(view):
@@ -56,11 +55,10 @@ def test_pins_survive_a_reload(view, sweep):
 
 def test_captions_are_asked_for_once_a_revision(view, sweep):
     view.open(sweep)
-    box = view.frame.get_by_role("combobox", name="Run")
-    run = box.locator("option", has_text="psst_multinomial").first
     asked = view.frame.evaluate(
-        """async (run) => {
-          const { getSamples } = await import("./static/api.js");
+        """async () => {
+          const { getJson, getSamples } = await import("./static/api.js");
+          const { runs: [{ run }] } = await getJson("state");
           const { fetch } = window;
           let asked = 0;
           window.fetch = (...all) => (asked += 1, fetch(...all));
@@ -68,27 +66,9 @@ def test_captions_are_asked_for_once_a_revision(view, sweep):
           for (const rev of ["a", "a", "b"]) await getSamples(run, 4, 0, rev);
           window.fetch = fetch;
           return asked;
-        }""",
-        run.get_attribute("value"),
+        }"""
     )
     assert asked == 2
-
-
-def test_the_training_of_a_run_is_walked_with_a_slider(view, sweep):
-    view.open(sweep)
-    box = view.frame.get_by_role("combobox", name="Run")
-    run = box.locator("option", has_text="psst_multinomial").first
-    box.select_option(run.get_attribute("value"))
-    view.wait(
-        "() => document.querySelector('.plot').data.some((t) =>"
-        " t.meta?.kind === 'trajectory')"
-    )
-    slider = view.frame.get_by_role("slider", name="Step")
-    view.wait("() => document.querySelector('output').innerText === 'step 4'")
-    slider.focus()
-    view.page.keyboard.press("ArrowLeft")
-    view.wait("() => parent.location.hash.includes('step=3')")
-    assert slider.get_attribute("aria-valuetext") == "step 3"
 
 
 def test_the_first_pinned_stays_when_a_third_comes(view, sweep):

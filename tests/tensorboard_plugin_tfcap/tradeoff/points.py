@@ -20,3 +20,9 @@ def line(method, gain=0.0, seeds=(0, 1), weights=(0.1, 0.2), **params):
         for seed in seeds
         for place, weight in enumerate(weights)
     ]
+
+
+def boxes_meet(one, other):
+    """Check whether two boxes of Matplotlib share more than a dot."""
+    across = min(one.x1, other.x1) - max(one.x0, other.x0)
+    return across >= 1 and min(one.y1, other.y1) - max(one.y0, other.y0) >= 1

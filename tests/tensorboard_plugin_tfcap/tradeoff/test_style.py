@@ -1,16 +1,13 @@
 import numpy as np
 import pytest
 
-from tensorboard_plugin_tfcap.color_by import ColorScale
 from tensorboard_plugin_tfcap.dataset import Dataset
-from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.seen import SeenMethods
 from tensorboard_plugin_tfcap.tradeoff.colors import _lab
 from tensorboard_plugin_tfcap.tradeoff.colors import contrast
-from tensorboard_plugin_tfcap.tradeoff.known_titles import KnownTitles
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
 from tensorboard_plugin_tfcap.tradeoff.style import FAINT
-from tensorboard_plugin_tfcap.tradeoff.style import chosen_looks
+from tensorboard_plugin_tfcap.tradeoff.style import KnownTitles
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 from tensorboard_plugin_tfcap.tradeoff.style import style
 from tensorboard_plugin_tfcap.tradeoff.style import styles
@@ -66,25 +63,19 @@ def test_all_methods_have_colors_of_their_own():
 @pytest.mark.parametrize("dark", [False, True])
 def test_all_labels_have_contrast(dark):
     methods = [f"method {n}" for n in range(40)]
-    chosen = {"method 1": ("#ffffff", ""), "method 2": ("#000000", "x")}
-    looks = styles(methods, KnownTitles(methods, chosen))
-    for color in (FAINT, *(color for color, _, _ in looks.values())):
+    looks = styles(methods)
+    extremes = FAINT, "#ffffff", "#000000"
+    for color in (*extremes, *(color for color, _, _ in looks.values())):
         for paper in ("#393a3c", "#1f2328") if dark else ("#ffffff",):
             assert contrast(text_color(color, dark), paper) >= 4.5
             least = 1.6 if color == FAINT else 2.0 + dark
             assert contrast(on_paper(color, dark), paper) >= least
 
 
-def test_what_is_chosen_and_in_focus_changes_nobody_else():
+def test_a_focus_leaves_the_look_of_a_method():
     methods = ["a", "b", "c"]
-    before = styles(methods)
-    known = KnownTitles(methods, {"b": ("#123456", "x"), "c": ("", "square")})
-    found = styles(methods, known)
-    assert found["a"] == before["a"]
-    assert found["b"][:2] == ("#123456", ("X", "x"))
-    assert found["c"][0] == before["c"][0] and found["c"][1] == ("s", "square")
-    focused = styles(methods, KnownTitles(methods, known.chosen, ["b"]))
-    assert focused["b"] == found["b"]
+    focused = styles(methods, KnownTitles(methods, ["b"]))
+    assert focused["b"] == styles(methods)["b"]
     assert [focused[name][0] for name in "ac"] == [FAINT, FAINT]
 
 
@@ -102,29 +93,3 @@ def test_looks_stay_while_methods_come_and_go():
     again = looks("b", "n", "z")
     assert again["n"] == first["n"] and again["z"] == later["z"]
     assert again["b"] not in later.values()
-
-
-@pytest.mark.parametrize("line", ["a", "a\tred\t", "a\t#12345\t", "a\t\tsun"])
-def test_a_look_that_is_none_is_refused(line):
-    with pytest.raises(QueryError, match="`looks` must be lines"):
-        chosen_looks([line])
-
-
-def test_the_colors_of_a_scale_can_be_seen():
-    for dark, paper in ((False, "#ffffff"), (True, "#393a3c")):
-        scale = ColorScale("lambda", [1e-4, 1e-3, 0.1], dark)
-        assert scale.logarithmic and "log scale" in scale.title
-        colors = [scale.color(10.0**power) for power in (-4, -3, -2, -1)]
-        assert len(set(colors)) == 4
-        assert min(contrast(color, paper) for color in colors) >= 3
-    # Nothing is as far below 0.001 as 0 is.
-    zero = ColorScale("k", [0.0, 0.001, 0.1])
-    assert zero.title.endswith("0 below)")
-    assert len({zero.color(value) for value in zero.values}) == 3
-    assert not ColorScale("k", [0.0, 1.0, 40.0]).logarithmic
-    words = ColorScale("optimizer", ["adam", "sgd"])
-    assert words.color("adam") != words.color("sgd")
-    assert [t["name"] for t in words.traces()] == [
-        "optimizer = adam",
-        "optimizer = sgd",
-    ]
