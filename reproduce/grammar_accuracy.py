@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcap.data import GrammarBatches
+from reproduce.grammar_batches import GrammarBatches
 
 
 def grammar_accuracy(

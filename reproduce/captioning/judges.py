@@ -4,8 +4,8 @@ import keras
 import numpy as np
 
 from reproduce.grammar_accuracy import grammar_accuracy
+from reproduce.grammar_batches import GrammarBatches
 from reproduce.study import write_json
-from tfcap.data import GrammarBatches
 from tfcap.models import GrammarClassifier
 from tfcap.models import PairDiscriminator
 from tfcap.objectives import DiscriminatorLoss

@@ -123,8 +123,8 @@ def neighbors(experiment):
     )
     kept = settings.kept_neighbors
     if kept is not None:
-        kept = tuple(sorted({min(nearest, count - 1) for nearest in kept}))
-    return {"neighbors": rows, "kept_neighbors": kept}
+        rows = rows[:, sorted({min(nearest, count - 1) for nearest in kept})]
+    return {"neighbors": rows}
 
 
 def evaluate_retriever(

@@ -190,7 +190,7 @@ def test_mined_images_come_with_those_that_they_look_like():
         np.testing.assert_array_equal(batch["row"], rows)
         np.testing.assert_array_equal(batch["neighbor_row"], near[rows])
         same(batch["neighbor_image"], FEATURES[near[rows]])
-    kept = make(seed=3, neighbors=near, kept_neighbors=(3, 4), **options)
+    kept = make(seed=3, neighbors=near[:, 3:], **options)
     same(kept.batch(5)["neighbor_image"], FEATURES[near[rows][:, 3:]])
     spec = kept.dataset().element_spec
     assert spec["neighbor_image"].shape == (3, 2, 4, 3)
@@ -268,7 +268,6 @@ def test_small_sets_have_as_many_captions_of_an_image_as_batches(
             r"distractor_features.shape=\(4, 3\)",
         ),
         ({"neighbors": np.zeros((9, 2), int)}, r"integers of shape \(11, K\)"),
-        ({"kept_neighbors": (0,)}, r"neighbors of shape \(\)"),
         (
             {"retriever_features": FEATURES[:5]},
             r"`retriever_features` must have shape \(11, P, D\)",

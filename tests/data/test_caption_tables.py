@@ -135,6 +135,8 @@ def test_images_of_a_list_must_have_captions(published, write):
         (["roco_key\tsays", "1\tA"], "no table of images and captions in"),
         (["A dog\ta.jpg"], "no table of images and captions in the first"),
         ([f"{A}#0 A child ."], "no table of images and captions in the first"),
+        ([*LINES, f"{A}\tA child ."], "line 8 there is no image with a number"),
+        ([f"{A}\tA .", f"{A}#1\tB ."], "line 1 there is no image with a num"),
         ([*LINES, f"{A}#2 A child ."], "line 8 there are not the columns imag"),
         (["image,raw", f'{A},"[""a""]"', f"{B},a"], "line 3 `raw` is no list"),
         (["image,raw", f"{A},\"['a']\""], "line 2 .* Write lists as JSON"),
@@ -145,6 +147,7 @@ def test_images_of_a_list_must_have_captions(published, write):
         (["image,caption,split", "a,A,x", "a,B,y"], "line 3 the image 'a' is"),
         (["image,image_id,caption", "a,1,A", "b,1,B"], "line 3 the image 1 is"),
         (["image,caption,split", "a,A,x", "b,B,"], "'b' there is no split, as"),
+        (["url,text", "a,A", "http://x/1.jpg,B"], "'a' has no URL, as others"),
         ([*LINES, "1003163366_a1.jpg#0\tA man ."], "under two names"),
     ],
 )

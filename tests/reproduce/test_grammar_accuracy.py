@@ -2,9 +2,9 @@ import keras
 import numpy as np
 
 from reproduce.grammar_accuracy import grammar_accuracy
+from reproduce.grammar_batches import CORRUPTIONS
+from reproduce.grammar_batches import GrammarBatches
 from tests.data.tiny_captions import tiny_captions
-from tfcap.data import GrammarBatches
-from tfcap.data.grammar_batches import CORRUPTIONS
 from tfcap.models import GrammarClassifier
 
 CAPTIONS = tiny_captions()

@@ -8,7 +8,6 @@ import pytest
 
 from tfcap.data import CaptionSplit
 from tfcap.data import EncodedCaptions
-from tfcap.data import GrammarBatches
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
 from tfcap.text.tokenizers import word_pieces
@@ -180,19 +179,6 @@ def test_captions_are_encoded_by_a_tokenizer_as_they_are_written():
     assert found == [["[UNK] bus", "a bus"], ["red do", ""]]
     # Words are counted, of which no two images share one.
     assert captions.document_frequencies().words == ()
-
-
-def test_corrupted_captions_hold_pieces_and_the_padding_of_a_tokenizer():
-    vocabulary = as_vocabulary(characters(), bos="^", eos="$", pad="$")
-    split = CaptionSplit([7, 9], [["bus"], ["red dogs"]], ["", ""], ["", ""])
-    captions = EncodedCaptions.from_split(split, vocabulary, max_length=12)
-    batches = GrammarBatches(captions, batch_size=2, kinds=["swap", "insert"])
-    assert {*batches.words.tolist()} == {*range(4, vocabulary.size)}
-    for step in range(20):
-        for row in batches.batch(step)[0]["caption"][:, 1].tolist():
-            words = row[: row.index(vocabulary.eos)]
-            assert min(words) > 3
-            assert {*row[len(words) :]} == {vocabulary.eos}
 
 
 def test_special_ids_can_be_given():

@@ -18,7 +18,6 @@ from tfcap.data.extraction import extract_features
 from tfcap.data.extraction import read_image
 from tfcap.data.features import load_features
 from tfcap.data.features import save_features
-from tfcap.data.grammar_batches import GrammarBatches
 from tfcap.data.mapped_features import StandardizedFeatures
 from tfcap.data.mapped_features import pool_positions
 from tfcap.data.mapped_features import scale_features

@@ -58,11 +58,9 @@ class CaptionBatches(RowBatches):
         distractor_features: Features of the images that the distractors are
             drawn from, as `features`, but not a function.
         neighbors: Integer array of shape `(M, K)`, rows of images that look
-            like each image, as `nearest_neighbors()` finds them. Defaults to
-            `None`, none are added.
-        kept_neighbors: Tuple of integers in `[0, K)`, which of them; the
-            nearest, 0, may be too hard to tell apart. Defaults to `None`, all
-            of them.
+            like each image, as `nearest_neighbors()` finds them, of which the
+            nearest may be too hard to tell apart. Defaults to `None`, none are
+            added.
         retriever_features: Features of the same M images for a retriever that
             does not read `features`, such as their embeddings in a space of
             its own, `(M, 1, D)`. Defaults to `None`.
@@ -100,7 +98,6 @@ class CaptionBatches(RowBatches):
         distractors: int = 0,
         distractor_features=None,
         neighbors: NDArray | None = None,
-        kept_neighbors=None,
         retriever_features=None,
     ):
         self.captions = captions
@@ -112,7 +109,6 @@ class CaptionBatches(RowBatches):
         self.distractors = distractors
         self.distractor_features = distractor_features
         self.neighbors = neighbors
-        self.kept_neighbors = kept_neighbors
         self.retriever_features = retriever_features
         self._check()
         total, of = len(captions), "images"
@@ -223,8 +219,6 @@ class CaptionBatches(RowBatches):
     def _mined(self, inputs, rows):
         """The same batch with the neighbours of its images."""
         near = np.asarray(self.neighbors)[rows]
-        if self.kept_neighbors is not None:
-            near = near[:, list(self.kept_neighbors)]
         features = self.retriever_features
         features = self.features if features is None else features
         images = image_entries("neighbor_image", features, near.ravel())
@@ -257,8 +251,14 @@ class CaptionBatches(RowBatches):
             )
         for name in ("features", "retriever_features"):
             check_features(getattr(self, name), len(self), "captions", name)
+        near = self.neighbors
+        if near is not None and np.shape(near)[:-1] != (len(self),):
+            raise ValueError(
+                f"`neighbors` must hold rows of the {len(self)} images, "
+                f"integers of shape ({len(self)}, K). Received: neighbors of "
+                f"shape {np.shape(near)}. Find them with `nearest_neighbors()`."
+            )
         self._check_distractors()
-        self._check_neighbors()
 
     def _check_distractors(self):
         features, number = self.distractor_features, self.distractors
@@ -272,18 +272,6 @@ class CaptionBatches(RowBatches):
                 f"distractors={number}, distractor_features.shape="
                 f"{tuple(shape)}. Give both or neither; an array, or "
                 "`load_features(path, lazy=True)`."
-            )
-
-    def _check_neighbors(self):
-        total = len(self.captions)
-        if self.neighbors is None and self.kept_neighbors is None:
-            return
-        rows = np.asarray(self.neighbors)
-        if rows.shape[:1] != (total,) or rows.ndim != 2:
-            raise ValueError(
-                f"`neighbors` must hold rows of the {total} images, integers "
-                f"of shape ({total}, K). Received: neighbors of shape "
-                f"{rows.shape}. Find them with `nearest_neighbors()`."
             )
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from tfcap._io import malformed
 from tfcap._io import read_lines
 from tfcap.data.caption_split import ImageEntries
+from tfcap.data.entry_problems import FIX
 from tfcap.data.entry_problems import ID
 from tfcap.data.entry_problems import field
 from tfcap.data.image_names import DIGITS
@@ -178,6 +179,9 @@ def read_records(
     if not roles:
         raise malformed(path, "", "there is no caption of an image", _LAYOUT)
     entries, key = ImageEntries(path, noun), roles["id"] or roles["name"]
+    numbered = any(
+        _NUMBER.search(str(row.get(roles["name"]))) for _, row in records
+    )
     for number, row in records:
         where = f"{noun} {number}"
         name, split = (
@@ -185,6 +189,9 @@ def read_records(
             for role in ("name", "split")
         )
         image_id = field(path, where, row, key, ID)
+        if numbered and not _NUMBER.search(name):
+            problem = "there is no image with a number"
+            raise malformed(path, where, problem, _LAYOUT)
         name = _NUMBER.sub("", name)
         image_id = as_number(image_id) if roles["id"] else name
         if name == _PHANTOM:
@@ -211,6 +218,11 @@ def _texts(row, columns):
 
 def _by_known_ids(path, images):
     """Images by Flickr's numbers, TGIF's names, or else the names."""
+    urls = [name for name in images if _URL.fullmatch(name)]
+    if 0 < len(urls) < len(images):
+        name = next(name for name in images if name not in urls)
+        problem = f"the image {name!r:.60} has no URL, as others have"
+        raise malformed(path, "", problem, FIX)
     for known in _KNOWN:
         found = [known.fullmatch(name) for name in images]
         if all(found):

@@ -115,8 +115,7 @@ class GrammarClassifier(keras.Model):
     logit = w @ relu(W @ state + b) + c
     ```
 
-    Learns from captions and corrupted ones, those of
-    `tfcap.data.GrammarBatches`, under
+    Learns from captions and corrupted ones, labels 1 and 0, under
     `compile(loss=keras.losses.BinaryCrossentropy(from_logits=True))`; what it
     has learned is a reward, `tfcap.rewards.Grammar`.
 

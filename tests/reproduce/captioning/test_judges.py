@@ -5,9 +5,9 @@ import tensorflow as tf
 from reproduce.captioning.judges import pretrained_discriminator
 from reproduce.captioning.judges import pretrained_grammar
 from reproduce.experiment import Experiment
+from reproduce.grammar_batches import CORRUPTIONS
 from reproduce.study import read_written
 from tests.reproduce.psst.tiny_study import study
-from tfcap.data.grammar_batches import CORRUPTIONS
 from tfcap.decoding import BeamSearch
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")

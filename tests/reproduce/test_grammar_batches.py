@@ -1,14 +1,18 @@
 import collections
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from reproduce.grammar_batches import CORRUPTIONS
+from reproduce.grammar_batches import GrammarBatches
+from reproduce.grammar_batches import corrupt_captions
 from tests.data.tiny_captions import COUNTS
 from tests.data.tiny_captions import tiny_captions
-from tfcap.data import GrammarBatches
-from tfcap.data.grammar_batches import CORRUPTIONS
-from tfcap.data.grammar_batches import corrupt_captions
+from tfcap.data import CaptionSplit
+from tfcap.data import EncodedCaptions
+from tfcap.text import as_vocabulary
 
 CAPTIONS = tiny_captions()
 HUMAN = {tuple(row) for row in CAPTIONS.references.reshape(-1, 6)}
@@ -75,17 +79,22 @@ def test_captions_without_words_are_left_out():
     assert len(GrammarBatches(captions, 4).captions) == sum(COUNTS) - 1
 
 
-@pytest.mark.parametrize("size", [0, 27])
-def test_a_batch_must_have_captions_that_there_are(size):
-    with pytest.raises(ValueError, match=f"batch_size={size} with 26 capt"):
-        make(size)
-
-
-def test_a_split_without_captions_is_told_of():
-    captions = tiny_captions()
-    captions.references[:] = captions.vocabulary.pad
-    with pytest.raises(ValueError, match="with 0 captions"):
-        GrammarBatches(captions, 4)
+def test_corrupted_captions_hold_pieces_and_the_padding_of_a_tokenizer():
+    layer = keras.layers.TextVectorization(
+        standardize=None,
+        split="character",
+        vocabulary=["^", "$", *"redbusog "],
+    )
+    vocabulary = as_vocabulary(layer, bos="^", eos="$", pad="$")
+    split = CaptionSplit([7, 9], [["bus"], ["red dogs"]], ["", ""], ["", ""])
+    captions = EncodedCaptions.from_split(split, vocabulary, max_length=12)
+    batches = GrammarBatches(captions, batch_size=2, kinds=["swap", "insert"])
+    assert {*batches.words.tolist()} == {*range(4, vocabulary.size)}
+    for step in range(20):
+        for row in batches.batch(step)[0]["caption"][:, 1].tolist():
+            words = row[: row.index(vocabulary.eos)]
+            assert min(words) > 3
+            assert {*row[len(words) :]} == {vocabulary.eos}
 
 
 EOS, T = 2, 12

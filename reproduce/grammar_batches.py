@@ -1,11 +1,12 @@
 """Batches of captions and of corrupted ones, to learn grammar from."""
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tfcap.data.step_pipeline import RowBatches
+from tfcap.data import DatasetBatches
 
 #: Most words of a phrase that is repeated or removed, most repetitions of it,
 #: and most words that are inserted or swapped.
@@ -181,7 +182,7 @@ def _check(captions, words, eos):
         )
 
 
-class GrammarBatches(RowBatches):
+class GrammarBatches(DatasetBatches):
     """Feeds captions, each beside a corrupted one, to a grammar classifier.
 
     As of `CaptionBatches`, the batch of a global step depends on seed and
@@ -202,7 +203,8 @@ class GrammarBatches(RowBatches):
     ... )
     >>> vocabulary = tfcap.data.build_vocabulary(split, min_count=1)
     >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 4)
-    >>> batches = tfcap.data.GrammarBatches(captions, batch_size=3)
+    >>> from reproduce.grammar_batches import GrammarBatches
+    >>> batches = GrammarBatches(captions, batch_size=3)
     >>> inputs, labels = batches.batch(0)
     >>> inputs["caption"].shape, labels[0]
     ((3, 2, 4), array([1., 0.], dtype=float32))
@@ -223,13 +225,22 @@ class GrammarBatches(RowBatches):
             [i for i, x in enumerate(tokens) if x and i not in special]
         )
         self.kinds = tuple(kinds)
-        total = len(self.captions)
-        super().__init__(total, batch_size, seed, True, "captions")
+        self.batch_size, self.seed = batch_size, seed
+        # One order serves an epoch; steps may be made out of order.
+        self.order = functools.lru_cache(maxsize=2)(self._order)
+        steps = len(self.captions) // batch_size
+        super().__init__(self._batch, steps)
 
-    def batch(self, step):
-        """The training batch of a global step, as NumPy arrays."""
-        captions = self.captions[self.rows(step)]
-        corrupted, _ = self.corrupt(captions, self.rng(1, step))
+    def _order(self, epoch):
+        rng = np.random.default_rng([self.seed, 0, epoch])
+        return rng.permutation(len(self.captions))
+
+    def _batch(self, step):
+        epoch, index = divmod(int(step), self.steps_per_epoch)
+        rows = self.order(epoch)[index * self.batch_size :][: self.batch_size]
+        captions = self.captions[rows]
+        rng = np.random.default_rng([self.seed, 1, int(step)])
+        corrupted, _ = self.corrupt(captions, rng)
         labels = np.tile(np.array([1.0, 0.0], "float32"), (len(captions), 1))
         return {"caption": np.stack([captions, corrupted], axis=1)}, labels
 
