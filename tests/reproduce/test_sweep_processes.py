@@ -10,7 +10,6 @@ from reproduce.sweep import Sweep
 from reproduce.sweep_records import load_records
 
 SCRIPT = pathlib.Path(__file__).parent / "sweep_process.py"
-ROOT = pathlib.Path(__file__).parents[2]
 GRID = {"method": ["psst", "st"], "lambda": [1e-3, 3e-3, 5e-3], "seed": [0, 1]}
 
 
