@@ -138,19 +138,16 @@ def named_backbone(
         ImportError: If its package is not installed.
     """
     package, _, preset = name.partition(":")
-    if package in ("keras_hub", "keras_cv") and preset:
-        if weights != "imagenet":
-            raise ValueError(
-                "`weights` must be left out for a preset, which brings its "
-                f"own. Received: name={name!r}, weights={weights!r}."
-            )
+    is_preset = package in ("keras_hub", "keras_cv") and preset
+    if preprocessing and not is_preset or weights != "imagenet" and is_preset:
+        raise ValueError(
+            "`weights` must be left out for a preset, which brings its own, "
+            f"and `preprocessing` for others. Received: name={name!r}, "
+            f"weights={weights!r}, preprocessing={preprocessing!r}."
+        )
+    if is_preset:
         return preset_backbone(
             preset, layer, input_size, preprocessing, package
-        )
-    if preprocessing is not None:
-        raise ValueError(
-            "`preprocessing` must come with a preset. Received: "
-            f"preprocessing={preprocessing!r}, name={name!r}. Leave it out."
         )
     if name == "efficientnet_lite0":
         return _efficientnet_lite0_backbone(weights, layer, input_size)
@@ -218,12 +215,6 @@ def preset_backbone(
         backbone = hub.models.Backbone.from_preset(backbone)
     backbone = getattr(backbone, "vision_encoder", backbone)
     registers = getattr(backbone, "num_register_tokens", 0)
-    if len(backbone.inputs) != 1:
-        raise ValueError(
-            "`backbone` must take images only. Received: "
-            f"{type(backbone).__name__} with {len(backbone.inputs)} inputs. "
-            "Pass its image encoder."
-        )
     # Levels are outputs in KerasHub, names of layers in keras-cv.
     levels = getattr(backbone, "pyramid_outputs", None) or {}
     names = getattr(backbone, "pyramid_level_inputs", None) or {}

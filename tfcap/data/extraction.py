@@ -79,10 +79,6 @@ def extract_features(
     >>> tfcap.data.load_features(path, ["brighter"])[0, :, 0]
     array([0. , 0.2, 0.4], dtype=float16)
     """
-    if frames is not None and frames < 1:
-        raise ValueError(
-            f"`frames` must be at least 1. Received: frames={frames}."
-        )
     check_batch_size(batch_size)
     if isinstance(backbone, str):
         backbone = named_backbone(backbone)

@@ -17,11 +17,6 @@ IMAGE_ENDINGS = (
     *(".jpg", ".jpeg", ".jfif", ".png", ".webp", ".avif", ".bmp", ".gif"),
     *(".tif", ".tiff"),
 )
-#: What systems keep beside files that people see, besides hidden files.
-_SYSTEM = (
-    *("__macosx", "@eadir", "#recycle", "$recycle.bin"),
-    *("thumbs.db", "desktop.ini"),
-)
 
 
 class Photographs:
@@ -122,9 +117,8 @@ def image_files(
 ) -> dict[str, str]:
     """Paths of the images in a folder and those within, by name.
 
-    Hidden files and folders are left out, such as the `._a.jpg` of a Mac's
-    archive, and what systems keep in folders of theirs, such as `__MACOSX`.
-    Links to folders are not followed.
+    Files and folders whose names begin with a dot are left out, such as the
+    `._a.jpg` of a Mac's archive. Links to folders are not followed.
 
     Args:
         folder: String or path.
@@ -183,14 +177,10 @@ def names_below(folder: str | os.PathLike) -> list[str]:
 
     found = []
     for root, folders, names in os.walk(folder, onerror=fail):
-        folders[:] = filter(_is_seen, folders)
-        paths = (os.path.join(root, x) for x in filter(_is_seen, names))
+        folders[:] = [name for name in folders if name[0] != "."]
+        paths = (os.path.join(root, x) for x in names if x[0] != ".")
         found += [os.path.relpath(path, folder) for path in paths]
     return sorted(found)
-
-
-def _is_seen(name):
-    return name[0] != "." and name.lower() not in _SYSTEM
 
 
 def find_images(
