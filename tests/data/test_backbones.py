@@ -138,8 +138,8 @@ def test_tokens_before_the_grid_are_left_out(count, registers, side):
 @pytest.mark.parametrize(
     "count, registers, told",
     [
-        (261, 0, "261 tokens, register_tokens=0.*4 of DINOv2"),
-        (261, 3, "261 tokens, register_tokens=3"),
+        (261, 0, r"\(1, 261, 2\), and register_tokens=0.*4 of DINOv2"),
+        (261, 3, r"\(1, 261, 2\), and register_tokens=3"),
     ],
 )
 def test_tokens_that_may_be_no_grid_are_refused(count, registers, told):

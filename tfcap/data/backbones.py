@@ -75,31 +75,29 @@ class Backbone:
             )
         grid = keras.ops.convert_to_numpy(self.network(images))
         if grid.ndim == 3:
-            grid = _unroll_tokens(grid, self)
+            grid = _unroll_tokens(grid, self.register_tokens)
         if grid.ndim != 4:
             raise ValueError(
-                "`layer` must give a grid (B, h, w, D). Received: "
-                f"layer={self.layer!r} of {self.name}, whose output has shape "
-                f"{grid.shape}. Name an earlier layer."
+                "`layer` must give a grid (B, h, w, D), or the tokens of a "
+                f"square one. Received: layer={self.layer!r} of {self.name}, "
+                f"whose output has shape {grid.shape}, and register_tokens="
+                f"{self.register_tokens}. Name an earlier layer, or pass the "
+                "number of tokens between the class and the grid, 4 of DINOv2 "
+                "with registers and DINOv3, and square images."
             )
         return grid
 
 
-def _unroll_tokens(tokens, backbone):
-    """Tokens `(B, P, D)` of a transformer as a square grid."""
-    count, registers = tokens.shape[1], backbone.register_tokens
+def _unroll_tokens(tokens, registers):
+    """Tokens `(B, P, D)` of a transformer as a square grid, if they are one."""
+    count = tokens.shape[1]
     for class_token in (0, 1):  # where there is one, it comes first
         first = class_token + registers
         side = math.isqrt(max(count - first, 0))
         if 0 < side * side == count - first:
             grid = tokens[:, first:]
             return grid.reshape(len(grid), side, side, tokens.shape[-1])
-    raise ValueError(
-        "`layer` must give a square grid of tokens. Received: "
-        f"layer={backbone.layer!r} of {backbone.name} with {count} tokens, "
-        f"register_tokens={registers}. Pass the number of those before the "
-        "grid, 4 of DINOv2 with registers and DINOv3, and square images."
-    )
+    return tokens
 
 
 def named_backbone(

@@ -239,14 +239,10 @@ class CaptionBatches(RowBatches):
                 f"integers of shape ({len(self)}, K). Received: neighbors of "
                 f"shape {np.shape(near)}. Find them with `nearest_neighbors()`."
             )
-        self._check_distractors()
-
-    def _check_distractors(self):
-        features, number = self.distractor_features, self.distractors
-        if features is None and not number:
-            return
-        shape = getattr(features, "shape", ())
-        if len(shape) != 3 or not 0 < number <= shape[0]:
+        far, number = self.distractor_features, self.distractors
+        shape = getattr(far, "shape", ())
+        possible = len(shape) == 3 and 0 < number <= shape[0]
+        if not possible and (number or far is not None):
             raise ValueError(
                 "`distractors` must be in 1..number of images in "
                 "`distractor_features`, of shape (M, P, D). Received: "
@@ -292,7 +288,11 @@ def spread_captions(
     """
     counts = np.asarray(counts)
     batches = int(counts.sum()) // batch_size
-    number, image = _dealt(counts, rng)
+    image = np.repeat(np.arange(len(counts)), counts)
+    # Images in a random order, and the captions of each, too.
+    turn = rng.permutation(len(counts))[image]
+    number = np.lexsort((rng.random(len(image)), turn))
+    image = image[number]
     order = np.empty((batches, batch_size), np.int64)
     last, taken = -1, np.zeros(0, np.int64)
     for place in range(batch_size):
@@ -306,11 +306,3 @@ def spread_captions(
         last = image[part][-1]
         taken = dealt_to[image[part] == last]
     return order
-
-
-def _dealt(counts, rng):
-    """Captions and their images: images in a random order, captions too."""
-    image = np.repeat(np.arange(len(counts)), counts)
-    turn = rng.permutation(len(counts))[image]
-    number = np.lexsort((rng.random(len(image)), turn))
-    return number, image[number]

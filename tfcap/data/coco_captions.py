@@ -173,7 +173,7 @@ def _read_karpathy(path, images):
 def _with_captions(split, noun, skip_empty):
     """A split of texts, of whose entries each image has some that count."""
     path, tokens = split.source, []
-    kept, captions, skipped = [], [], 0
+    kept, captions, skipped, bare = [], [], 0, []
     for row, image_id in enumerate(split.image_ids):
         image, counting = f"image {image_id!r:.60}", []
         for place, entry, key in split.captions[row]:
@@ -195,6 +195,8 @@ def _with_captions(split, noun, skip_empty):
             kept.append(row)
             captions.append([text for *_, text in counting])
             tokens.append([found[:2] for found in counting])
+        else:
+            bare.append(image_id)
     if not kept:
         raise malformed(path, "", "there is no caption", _LAYOUTS)
     return dataclasses.replace(
@@ -202,10 +204,7 @@ def _with_captions(split, noun, skip_empty):
         captions=captions,
         tokens=_tokens(path, tokens) if noun == "sentence" else None,
         skipped_captions=skipped,
-        skipped_images=tuple(
-            split.image_ids[row]
-            for row in sorted({*range(len(split))} - {*kept})
-        ),
+        skipped_images=tuple(bare),
     )
 
 

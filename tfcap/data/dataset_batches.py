@@ -202,8 +202,6 @@ def _length(data):
     if hasattr(data, "cardinality"):
         known = int(data.cardinality())
         return known if known >= 0 else None
-    if hasattr(data, "num_batches"):
-        return data.num_batches
     return len(data) if hasattr(data, "__len__") else None
 
 

@@ -239,23 +239,20 @@ def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
 
 def _read(source, of_file, of_array):
     """Reads a file or an array, and names the one that cannot be read."""
-    if not isinstance(source, str | os.PathLike):
-        try:
+    is_path = isinstance(source, str | os.PathLike)
+    try:
+        if not is_path:
             return of_array(source)
-        except (IndexError, TypeError, ValueError) as error:
-            problem, what = error, f"{type(source).__name__}"
-    else:
-        try:
-            with open_image(source) as opened:
-                return of_file(opened)
-        except ValueError as error:
-            problem, what = error, f"{str(source)!r}"
-    raise ValueError(
-        "`images` must be readable image files or arrays (height, width, 3). "
-        f"Received: {what} ({problem}). Get the image again, or pass "
-        "`skip_unreadable=True` (--skip-unreadable) to leave out and list all "
-        "such; what is done so far is kept."
-    ) from problem
+        with open_image(source) as opened:
+            return of_file(opened)
+    except (IndexError, TypeError, ValueError) as error:
+        what = repr(str(source)) if is_path else type(source).__name__
+        raise ValueError(
+            "`images` must be readable image files or arrays (height, width, "
+            f"3). Received: {what} ({error}). Get the image again, or pass "
+            "`skip_unreadable=True` (--skip-unreadable) to leave out and list "
+            "all such; what is done so far is kept."
+        ) from error
 
 
 def _of_array(pixels, size):

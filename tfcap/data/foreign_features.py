@@ -144,7 +144,7 @@ def convert_features(
         shapes = {i: found[p][2] for i, p in known.items() if found[p][2]}
         axis, size = _feature_axis(source, shapes)
         counts = {i: math.prod(s) // size for i, s in shapes.items()}
-        least, most = min(counts.values()), max(counts.values())
+        most = max(counts.values())
         name = os.path.basename(os.path.realpath(source))
         with FeatureWriter(
             path,
@@ -155,10 +155,9 @@ def convert_features(
             layer=" ".join(filter(None, [name, array])),
         ) as writer:
             if progress:
-                fewest = "" if least == most else f"{least:,} to "
                 print(
-                    f"{source}: {len(known):,} images, {fewest}{most:,} "
-                    f"positions of {size:,} features",
+                    f"{source}: {len(known):,} images of {most:,} positions, "
+                    f"or fewer, of {size:,} features",
                     flush=True,
                 )
             _write(writer, find, [*known.values()], found, axis, bar)
@@ -331,10 +330,9 @@ def _of_file(path, array, lists, alone):
             yield from _of_tsv(path)
         else:
             raise _unknown(path, f"bytes that begin with {head[:16]!r}")
-    except FileNotFoundError:
-        raise
     except _DAMAGE as error:
-        if str(error).startswith("`"):
+        ours = str(error).startswith("`")
+        if ours or isinstance(error, FileNotFoundError):
             raise
         raise ValueError(
             "`source` (--from) must name features that can be read. Received: "
