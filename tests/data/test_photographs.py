@@ -47,7 +47,7 @@ def test_what_is_missing_or_damaged_is_named(folder):
     assert Photographs(None, names)(0) is None
     with pytest.raises(ValueError, match="has none of 1 .gone.jpg"):
         Photographs(folder, ["gone.jpg"])
-    with pytest.raises(ValueError, match="`folder` must be a folder"):
+    with pytest.raises(FileNotFoundError, match="none"):
         Photographs(folder / "none", names)
 
 

@@ -46,8 +46,8 @@ class Photographs:
         for a photograph that is missing, or damaged, which is warned of.
 
     Raises:
-        ValueError: If `folder` is no folder, or has none of the photographs.
-        OSError: If a folder in it cannot be read.
+        ValueError: If `folder` has none of the photographs.
+        OSError: If it, or a folder in it, cannot be read.
 
     Example:
 
@@ -131,8 +131,8 @@ def image_files(
         Dict of paths by path below the folder, with slashes.
 
     Raises:
-        ValueError: If there is no such folder, or no image in it.
-        OSError: If one of the folders cannot be read.
+        ValueError: If there is no image in it.
+        OSError: If it, or one of the folders in it, cannot be read.
 
     Example:
 
@@ -143,12 +143,6 @@ def image_files(
     >>> [*tfcap.data.image_files(folder)]
     ['b.jpg']
     """
-    if not os.path.isdir(folder):
-        raise ValueError(
-            f"`{argument}` must be a folder. Received: {str(folder)!r}. Name "
-            "the folder in which the images lie, perhaps in folders of their "
-            "own."
-        )
     names = names_below(folder)
     images = [name for name in names if name.lower().endswith(IMAGE_ENDINGS)]
     if not images:
