@@ -71,7 +71,7 @@ def numpy(outputs):
 
 
 def check_symbolic_shapes(make, inputs):
-    """Output shapes are those of `compute_output_shape`."""
+    """Shapes of symbolic outputs are those of values."""
     model = functional(make(), inputs)
     shapes = [tuple(x.shape) for x in model.outputs]
     values = numpy(model(inputs))

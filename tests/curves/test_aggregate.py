@@ -14,9 +14,10 @@ VALUES = [3.0, 1.0, 8.0]
 
 
 def test_means_have_students_interval_by_default():
-    assert Aggregate(level=0.9)(VALUES) == pytest.approx(
-        mean_interval(VALUES, 0.9)
-    )
+    half = 2.919986 * math.sqrt(13 / 3)  # t(0.95, 2) * std / sqrt(n)
+    found = Aggregate(level=0.9)(VALUES)
+    assert found == pytest.approx((4.0, 4.0 - half, 4.0 + half))
+    assert mean_interval(VALUES) == Aggregate()(VALUES)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 11])

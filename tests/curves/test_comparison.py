@@ -254,7 +254,7 @@ def test_areas_have_the_interval_that_is_asked_for():
     means = [75.0, 78.0, 72.0]  # halfway down each line
     for options, expected in (
         ({}, mean_interval(means)),
-        ({"aggregate": Aggregate(level=0.5)}, mean_interval(means, 0.5)),
+        ({"aggregate": Aggregate(level=0.5)}, Aggregate(level=0.5)(means)),
         ({"aggregate": Aggregate("median", "range")}, (75.0, 72.0, 78.0)),
     ):
         (found,), _ = curve_areas(curves, **options)

@@ -5,7 +5,7 @@ import pytest
 
 from tfcap.curves import mean_interval
 from tfcap.curves.aggregate import Aggregate
-from tfcap.curves.intervals import student_t_quantile
+from tfcap.curves.aggregate import student_t_quantile
 
 
 # Published tables of the t distribution, two-sided 95 % and 99 %.
@@ -40,7 +40,7 @@ def test_one_run_says_nothing_about_its_spread():
 @pytest.mark.parametrize("level", [0.0, 1.0, 95])
 def test_a_level_outside_the_unit_interval_is_refused(level):
     with pytest.raises(ValueError, match=r"`level` must be in \(0, 1\)"):
-        mean_interval([1.0, 2.0], level)
+        Aggregate(level=level)
 
 
 def test_no_draws_are_refused():

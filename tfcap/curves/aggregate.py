@@ -4,13 +4,10 @@ import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from tfcap.curves.intervals import Interval
-from tfcap.curves.intervals import check_level
-from tfcap.curves.intervals import student_t_quantile
 
 #: Names of centers, and what each is of many.
 CENTERS = {
@@ -20,6 +17,20 @@ CENTERS = {
 }
 #: Names of what stands to both sides of a center.
 BOUNDS = ("student", "bootstrap", "range")
+
+
+class Interval(NamedTuple):
+    """An estimate and the bounds of its interval.
+
+    Args:
+        mean: Float, the estimate.
+        low: Float.
+        high: Float.
+    """
+
+    mean: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,10 @@ class Aggregate:
                     f"`{name}` must be one of {', '.join(options)}. Received: "
                     f"{name}={getattr(self, name)!r:.40}."
                 )
-        check_level(self.level)
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(
+                f"`level` must be in (0, 1). Received: level={self.level}."
+            )
         if self.samples < 1:
             raise ValueError(
                 "`samples` must be at least 1, better 1,000 draws and more. "
@@ -150,6 +164,34 @@ class Aggregate:
         )
 
 
+def mean_interval(values: ArrayLike) -> Interval:
+    """Student's interval of the mean of independent runs, of 95 %.
+
+    ```
+    mean +- t(0.975, n - 1) * std / sqrt(n)
+    ```
+
+    For the few seeds a method is trained with: at n = 3 it is more than
+    twice as wide as a normal one.
+
+    Args:
+        values: Float array of shape `(n,)`, one value per run.
+
+    Returns:
+        `Interval`. Of one run, the bounds are infinite.
+
+    Raises:
+        ValueError: If there are no values.
+
+    Example:
+
+    >>> interval = tfcap.curves.mean_interval([1.0, 2.0, 3.0])
+    >>> print(np.round(interval, 3))
+    [ 2.    -0.484  4.484]
+    """
+    return Aggregate()(values)
+
+
 def _center(name, values):
     """Centers of the columns of an array of shape `(n, m)`."""
     if name == "mean":
@@ -168,3 +210,43 @@ def _center(name, values):
 def _draws(n, samples, seed):
     """Draws of n runs, of shape `(samples, n)`."""
     return np.random.default_rng(seed).integers(n, size=(samples, n))
+
+
+def student_t_quantile(probability: float, freedom: int) -> float:
+    """Quantile of Student's t distribution, without SciPy.
+
+    Args:
+        probability: Float in `[0.5, 1)`.
+        freedom: Integer, degrees of freedom.
+
+    Returns:
+        Float.
+
+    Example:
+
+    >>> from tfcap.curves.aggregate import student_t_quantile
+    >>> print(round(student_t_quantile(0.975, 4), 4))
+    2.7764
+
+    Reference:
+
+    - Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3-4
+    """
+    low, high = 0.0, math.pi / 2
+    for _ in range(100):
+        angle = (low + high) / 2
+        below = _t_cumulative(angle, freedom) < probability
+        low, high = (angle, high) if below else (low, angle)
+    return math.sqrt(freedom) * math.tan((low + high) / 2)
+
+
+def _t_cumulative(angle, freedom):
+    """P(t < sqrt(freedom) * tan(angle)), a finite series."""
+    cosine, sine = math.cos(angle), math.sin(angle)
+    odd = freedom % 2
+    term = total = (cosine if odd else 1.0) * (freedom > 1)
+    for i in range(2 + odd, freedom - 1, 2):
+        term *= (i - 1) / i * cosine**2
+        total += term
+    central = 2 / math.pi * (angle + sine * total) if odd else sine * total
+    return 0.5 + central / 2

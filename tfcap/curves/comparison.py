@@ -8,8 +8,8 @@ from dataclasses import field
 from typing import Any
 
 from tfcap.curves.aggregate import Aggregate
+from tfcap.curves.aggregate import Interval
 from tfcap.curves.curve import Curve
-from tfcap.curves.intervals import Interval
 
 #: The values that are read off, and along which ones.
 ALONG = {"recall": "naturalness", "naturalness": "recall"}

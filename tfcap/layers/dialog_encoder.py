@@ -116,10 +116,6 @@ class QueryAttention(keras.layers.Layer):
     def compute_mask(self, query, mask=None):
         return None
 
-    def compute_output_shape(self, query_shape, memory_shape):
-        weights = (*query_shape[:-1], memory_shape[-2])
-        return (*query_shape[:-1], memory_shape[-1]), weights
-
     def get_config(self):
         names = "units query_initializer"
         return {**super().get_config(), **config_of(self, names)}
@@ -230,9 +226,6 @@ class AnswerEncoder(keras.layers.Layer):
 
     def compute_mask(self, inputs, mask=None):
         return None
-
-    def compute_output_shape(self, input_shape):
-        return (*input_shape[:-2], self.output_units or self.units)
 
     def get_config(self):
         names = "units output_units attention dropout seed"
@@ -405,16 +398,6 @@ class DialogEncoder(keras.layers.Layer):
 
     def compute_mask(self, question, mask=None):
         return None
-
-    def compute_output_shape(self, question_shape, history_shape, image_shape):
-        lead = tuple(question_shape[:-2])
-        outputs = [(*lead, self.output_units or self.units)]
-        if self.return_state:
-            outputs.append([(*lead, self.units), (*lead, self.units)])
-        if self.return_attention:
-            sizes = {"history": history_shape[1], "image": image_shape[1]}
-            outputs.append({x: (*lead, sizes[x]) for x in self.attends})
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def get_config(self):
         names = "units output_units dropout return_state return_attention seed"

@@ -587,12 +587,6 @@ class SequenceEncoder(keras.layers.Layer):
     def compute_mask(self, inputs, mask=None):
         return mask if self.return_sequences and not self.return_state else None
 
-    def compute_output_shape(self, input_shape):
-        state = (*input_shape[:-2], self.units)
-        output = (*input_shape[:-1], self.units)
-        output = output if self.return_sequences else state
-        return (output, [state, state]) if self.return_state else output
-
     def get_config(self):
         names = "units return_sequences return_state"
         return {**super().get_config(), **config_of(self, names)}

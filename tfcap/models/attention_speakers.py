@@ -182,13 +182,12 @@ class Att2inSpeaker(AttentionSpeaker):
         self,
         vocabulary_size: int,
         units: int = 512,
-        embedding_units: int | None = None,
-        attention_units: int | None = None,
         embedding_activation: Any = "relu",
         **kwargs,
     ):
         super().__init__(
-            *(vocabulary_size, units, embedding_units, attention_units),
+            vocabulary_size,
+            units,
             embedding_activation=embedding_activation,
             **kwargs,
         )

@@ -77,15 +77,9 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
         vocabulary_size: int,
         units: int = 512,
         embedding_units: int | None = None,
-        dropout: float = 0.0,
         word_dropout: float = 0.0,
         image_dropout: float = 0.0,
         embedding_activation: Any = None,
-        embeddings_initializer: Any = "uniform",
-        logit_scale: float = 1.0,
-        bos: int = 1,
-        eos: int = 2,
-        pad: int = 0,
         condition_dropout: float = 0.0,
         **kwargs,
     ):
@@ -93,13 +87,6 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
         super().__init__(
             vocabulary_size=vocabulary_size,
             embedding_units=embedding_units or units,
-            dropout=dropout,
-            embeddings_initializer=embeddings_initializer,
-            mask_zero=False,
-            logit_scale=logit_scale,
-            bos=bos,
-            eos=eos,
-            pad=pad,
             **kwargs,
         )
         self.units = units

@@ -74,22 +74,12 @@ class DialogGenerator(WordByWord):
         vocabulary_size: int,
         encoder: keras.layers.Layer,
         embedding_units: int = 300,
-        dropout: float = 0.0,
-        logit_scale: float = 1.0,
-        embeddings_initializer: Any = "uniform",
-        bos: int = 1,
-        eos: int = 2,
         **kwargs: Any,
     ):
         super().__init__(
             vocabulary_size,
             embedding_units,
-            dropout=dropout,
-            embeddings_initializer=embeddings_initializer,
             mask_zero=True,
-            logit_scale=logit_scale,
-            bos=bos,
-            eos=eos,
             **kwargs,
         )
         if not encoder.return_state:

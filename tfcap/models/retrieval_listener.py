@@ -278,26 +278,11 @@ class RetrievalListener(JointEncoder):
         vocabulary_size: int,
         units: int = 1024,
         embedding_units: int = 512,
-        image_dropout: float = 0.0,
-        word_dropout: float = 0.0,
-        embeddings_initializer: Any = None,
-        eos: int = 2,
-        seed: int | None = None,
         pooling: str | None = "last",
         bag_of_words: bool = False,
         **kwargs,
     ):
-        super().__init__(
-            vocabulary_size,
-            units,
-            embedding_units,
-            image_dropout,
-            word_dropout,
-            embeddings_initializer,
-            eos,
-            seed,
-            **kwargs,
-        )
+        super().__init__(vocabulary_size, units, embedding_units, **kwargs)
         # Packed shapes of the GRU depend on the data, which XLA does not take.
         self.supports_jit = keras.backend.backend() != "tensorflow"
         if pooling not in POOLINGS:

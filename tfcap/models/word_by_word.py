@@ -97,9 +97,6 @@ class VocabularyHead(Stepwise, keras.layers.Layer):
         bias = ops.cast(self.bias, "float32") * self.scale + self.floor
         return ops.cast(self.kernel, self.compute_dtype), bias
 
-    def compute_output_shape(self, input_shape):
-        return (*input_shape[:-1], self.vocabulary_size)
-
     def get_config(self):
         names = "vocabulary_size suppressed_ids scale"
         return {**super().get_config(), **config_of(self, names)}
@@ -143,13 +140,13 @@ class WordByWord(keras.Model):
         self,
         vocabulary_size: int,
         embedding_units: int,
-        dropout: float,
-        embeddings_initializer: Any,
-        mask_zero: bool,
-        logit_scale: float,
-        bos: int,
-        eos: int,
+        dropout: float = 0.0,
+        embeddings_initializer: Any = "uniform",
+        logit_scale: float = 1.0,
+        bos: int = 1,
+        eos: int = 2,
         pad: int = 0,
+        mask_zero: bool = False,
         **kwargs,
     ):
         if mask_zero and pad:
