@@ -277,7 +277,7 @@ class Sample(Decoder):
             rollout = unroll(
                 speaker,
                 state,
-                self.channel.draw,
+                self.replaced(self.channel.draw),
                 num_samples=self.num_samples,
                 max_length=self.max_length,
                 relaxed=self.feedback == "relaxed",
@@ -288,6 +288,10 @@ class Sample(Decoder):
         if training:
             self.channel.next_step()
         return rollout._replace(discrete=self.channel.discrete)
+
+    def replaced(self, draw):
+        """What is said by what is drawn: the same."""
+        return draw
 
     def _loops(self, speaker, state):
         processors = self.logits_processors.for_speaker(speaker)
@@ -303,7 +307,7 @@ class Sample(Decoder):
             rows, mask, _, states = speak_in_loop(
                 speaker,
                 state,
-                seeds.draw,
+                self.replaced(seeds.draw),
                 num_samples=self.num_samples,
                 max_length=self.max_length,
                 logits_processors=processors,
