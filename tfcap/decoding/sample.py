@@ -290,7 +290,7 @@ class Sample(Decoder):
         return rollout._replace(discrete=self.channel.discrete)
 
     def replaced(self, draw):
-        """What is said by what is drawn: the same."""
+        """Draws what is said: as `draw` does, but for given words."""
         return draw
 
     def _loops(self, speaker, state):
