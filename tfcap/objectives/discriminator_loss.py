@@ -99,11 +99,7 @@ class DiscriminatorLoss(Estimator):
         training = learns and episode.training
         name = "evaluator" if learns else "retriever"
         check_vocabulary(self.reader, episode, name)
-        images = images_of(
-            *(self.reader, episode, self.image, "DiscriminatorLoss"),
-            training=training,
-            learning=learns,
-        )
+        images = images_of(self.reader, episode, self.image, self, learns)
 
         def read(rollout):
             texts = embedded_texts(self.reader, rollout, training)
@@ -115,7 +111,7 @@ class DiscriminatorLoss(Estimator):
             said = episode.rollout(self.decoder).stop_gradient()
             texts["generated"] = read(said)
         if "mismatched" in self.parts:
-            same = numbers_of(episode, self.same, "DiscriminatorLoss")
+            same = numbers_of(episode, self.same, self)
             texts["mismatched"] = _of_others(*texts["human"], same)
         loss, logs = 0.0, {}
         for kind, (embedded, there) in texts.items():
