@@ -19,7 +19,6 @@ from tfcap.decoding.loop import state_of_loop
 from tfcap.decoding.rollout import Decoder
 from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.rollout import check_no_training
 from tfcap.decoding.rollout import checked_max_length
 from tfcap.decoding.rollout import checked_unroll
 from tfcap.decoding.speaker import checked_guidance
@@ -117,7 +116,6 @@ class BeamSearch(Decoder):
         self.logits_processors = processors.checked()
 
     def decode(self, speaker, state, references=None, training=False):
-        check_no_training(self, training)
         speaker, state = guided(speaker, state, self.guidance)
         unrolled = unrolls(speaker, state, self.max_length, False, self.unroll)
         beams = self._search(speaker, state, unrolled)

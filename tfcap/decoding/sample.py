@@ -16,7 +16,6 @@ from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.rollout import Decoder
 from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.rollout import check_no_training
 from tfcap.decoding.rollout import checked_max_length
 from tfcap.decoding.rollout import checked_unroll
 from tfcap.decoding.speaker import SameDraws
@@ -106,7 +105,6 @@ class Greedy(Decoder):
         self.logits_processors = processors.checked()
 
     def decode(self, speaker, state, references=None, training=False):
-        check_no_training(self, training)
         speaker, state = guided(speaker, state, self.guidance)
         if not unrolls(speaker, state, self.max_length, False, self.unroll):
             return self._decode_in_loop(speaker, state)
