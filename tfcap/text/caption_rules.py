@@ -198,13 +198,7 @@ def _contractions(mark, kept):
         # rock 'n' roll, it 's, she 'll
         (rf"{mark}((?i:n)){mark}", rf" {kept}\1{kept} "),
         # Twice, as in she 'd 've: a match takes what comes next with it.
-        *[
-            (
-                rf"{mark}((?i:s|d|m|ll|re|ve))({_M})",
-                rf" {STRAIGHT}\1 \2",
-            )
-        ]
-        * 2,
+        *[(rf"{mark}((?i:s|d|m|ll|re|ve))({_M})", rf" {STRAIGHT}\1 \2")] * 2,
     ]
     return [(mark, *rule) for rule in patterns]
 
@@ -243,10 +237,7 @@ def _elisions(mark, kept):
         # y' all, l' à, somethin'
         (rf"({_S}[Yy]){mark}({_L})", rf"\1{kept} \2"),
         (rf"({_S}[DJLdjl]){mark}", rf"\1{kept} "),
-        (
-            rf"({_S}(?i:somethin|ol|dunkin)){mark}([^DMSdms])",
-            rf"\1{kept} \2",
-        ),
+        (rf"({_S}(?i:somethin|ol|dunkin)){mark}([^DMSdms])", rf"\1{kept} \2"),
     ]
     return [(mark, *rule) for rule in patterns]
 

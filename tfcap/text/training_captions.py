@@ -29,8 +29,6 @@ class TrainingCaptions:
     Args:
         captions: Iterable of captions, strings or lists of words. Strings are
             split by `tfcap.text.caption_tokenize()`.
-        order: Integer, of the language model. Defaults to `4`.
-        min_count: Integer, of the language model. Defaults to `2`.
 
     Raises:
         ValueError: If there are no captions.
@@ -43,7 +41,7 @@ class TrainingCaptions:
     {'novelty': 0.5, 'novel_bigrams': 0.5, 'novel_trigrams': 0.5, ...}
     """
 
-    def __init__(self, captions, order: int = 4, min_count: int = 2):
+    def __init__(self, captions):
         if isinstance(captions, str):
             raise TypeError(
                 "`captions` must be several captions. Received: "
@@ -54,13 +52,11 @@ class TrainingCaptions:
             for c in captions
         ]
         check_captions(self.captions, "captions")
-        self.order = order
-        self.min_count = min_count
 
     @functools.cached_property
     def language_model(self):
         """The `NgramLanguageModel` of these captions."""
-        return NgramLanguageModel(self.captions, self.order, self.min_count)
+        return NgramLanguageModel(self.captions)
 
     def scores(self, captions: Sequence[Sequence]) -> dict:
         """N-grams of captions that the training captions do not have.

@@ -1,10 +1,8 @@
 """A caption score as a reward function of TRL."""
 
 import functools
-import os
 from collections.abc import Callable
 from collections.abc import Sequence
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import numpy as np
@@ -82,7 +80,7 @@ class CaptionReward:
         self.extract = extract
         self.num_workers = num_workers
         self.__name__ = name
-        self._pool, self._owner = None, None
+        self._pool = None
 
     def __call__(self, completions: list, **columns: Any) -> list:
         """Scores completions.
@@ -126,26 +124,13 @@ class CaptionReward:
             [texts[i : i + size] for i in starts]
             for texts in (captions, references)
         ]
-        try:
-            found = [*self._started().map(called, *parts)]
-        except BrokenProcessPool:
-            self._pool = None  # the next call starts others
-            raise
-        return np.concatenate(found).tolist()
-
-    def _started(self):
-        """The processes of this one, which a copy by `fork()` has not."""
-        if self._pool is None or self._owner != os.getpid():
+        if self._pool is None:
             function = functools.partial(score_texts, self.score)
             self._pool = process_pool(function, self.num_workers)
-            self._owner = os.getpid()
-        return self._pool
+        return np.concatenate([*self._pool.map(called, *parts)]).tolist()
 
     def __getstate__(self):
         return {**vars(self), "_pool": None}
-
-    def __repr__(self):
-        return f"<CaptionReward {self.__name__}>"
 
 
 def _text(completion):

@@ -27,9 +27,7 @@ from tfcap.text.scores.spice_spacy import spice_spacy
 
 
 def cider_d_reward(
-    document_frequencies: Any,
-    sigma: float = 6.0,
-    **options: Any,
+    document_frequencies: Any, sigma: float = 6.0, **options: Any
 ) -> CaptionReward:
     """CIDEr-D as a reward function, in `[0, 10]`.
 
@@ -75,10 +73,7 @@ def cider_d_reward(
     return CaptionReward(score, "cider_d", **options)
 
 
-def cider_r_reward(
-    document_frequencies: Any,
-    **options: Any,
-) -> CaptionReward:
+def cider_r_reward(document_frequencies: Any, **options: Any) -> CaptionReward:
     """CIDEr-R as a reward function, in `[0, 10]`: for long captions.
 
     Args:
@@ -105,9 +100,7 @@ def cider_r_reward(
 
 
 def bleu_reward(
-    max_order: int = 4,
-    smoothing: str | None = "exponential",
-    **options: Any,
+    max_order: int = 4, smoothing: str | None = "exponential", **options: Any
 ) -> CaptionReward:
     """BLEU of single captions as a reward function, in `[0, 1]`.
 
@@ -141,9 +134,7 @@ def bleu_reward(
     return CaptionReward(score, name, **options)
 
 
-def rouge_l_reward(
-    **options: Any,
-) -> CaptionReward:
+def rouge_l_reward(**options: Any) -> CaptionReward:
     """ROUGE-L as a reward function, in `[0, 1]`.
 
     Args:
@@ -165,9 +156,7 @@ def rouge_l_reward(
     return CaptionReward(rouge_l, "rouge_l", **options)
 
 
-def meteor_reward(
-    **options: Any,
-) -> CaptionReward:
+def meteor_reward(**options: Any) -> CaptionReward:
     """METEOR 1.5 as a reward function, in `[0, 1]`, without Java.
 
     Args:
@@ -197,8 +186,7 @@ def meteor_reward(
 
 
 def spice_spacy_reward(
-    model: str | os.PathLike | None = None,
-    **options: Any,
+    model: str | os.PathLike | None = None, **options: Any
 ) -> CaptionReward:
     """SPICE (spaCy) as a reward function, in `[0, 1]`, without Java.
 
@@ -234,10 +222,7 @@ def spice_spacy_reward(
     return CaptionReward(score, name, **options)
 
 
-def chair_reward(
-    objects: Any,
-    **options: Any,
-) -> CaptionReward:
+def chair_reward(objects: Any, **options: Any) -> CaptionReward:
     """Share of hallucinated objects, negated, as a reward in `[-1, 0]`.
 
     CHAIR-i of each caption, with what its references mention as the truth: a
