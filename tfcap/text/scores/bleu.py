@@ -11,6 +11,7 @@ from tfcap.text.ngrams import check_order
 from tfcap.text.scores.comparison import blocks
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.comparison import compare_within
+from tfcap.text.scores.comparison import count_runs
 from tfcap.text.scores.comparison import earlier_occurrences
 from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
@@ -251,7 +252,7 @@ def count_matches(comparison, max_order: int) -> BLEUCounts:
     ranks = earlier_occurrences(comparison, max_order, comparison.left)
     correct = np.zeros((max_order, len(lengths)), np.int64)
     for block in blocks(comparison):
-        counts = block.count_runs(max_order)
+        counts = count_runs(block.equal, max_order)
         most = np.maximum.reduceat(counts, block.starts, axis=2)
         kept = ranks[:, block.words[:, block.starts]] < most
         correct[:, block.left] = kept.sum(axis=1)

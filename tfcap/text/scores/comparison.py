@@ -192,20 +192,6 @@ class Block(NamedTuple):
         """Boolean `(T, W, p)`, whether word t equals word w of `right`."""
         return self.ids[:, None] == self.others[None]
 
-    def count_runs(self, max_order):
-        """Times that n-grams of `left` occur in `right`, see `count_runs()`."""
-        return count_runs(self.equal, max_order)
-
-    def rank_runs(self, max_order):
-        """Times that n-grams of `left` came earlier in it."""
-        steps = np.arange(len(self.ids))
-        before = (steps < steps[:, None])[:, :, None]
-        return count_runs(self.equal & before, max_order)
-
-    def count_common(self):
-        """Lengths of the longest common subsequences, `(p,)`."""
-        return count_common(self.equal)
-
 
 def blocks(comparison) -> Iterator[Block]:
     """Cuts a comparison into blocks.
@@ -306,19 +292,6 @@ def earlier_occurrences(
         Integer array of shape `(max_order, n + 1)`; the last column stands
         for "no word".
     """
-    return _occurrences(comparison, max_order, rows, Block.rank_runs)
-
-
-def occurrences(comparison, max_order, rows=None):
-    """Counts how often the n-gram at each word occurs in its caption.
-
-    Args and returns: See `earlier_occurrences()`.
-    """
-    return _occurrences(comparison, max_order, rows, Block.count_runs)
-
-
-def _occurrences(comparison, max_order, rows, count):
-    """Compares every row with itself."""
     lengths = comparison.lengths
     rows = np.arange(len(lengths)) if rows is None else rows
     alone = comparison._replace(
@@ -327,5 +300,7 @@ def _occurrences(comparison, max_order, rows, count):
     dtype = np.uint8 if lengths.max(initial=0) < 2**8 else np.uint32
     counts = np.zeros((max_order, len(comparison.ids) + 1), dtype)
     for block in blocks(alone):
-        counts[:, block.words] = count(block, max_order)
+        steps = np.arange(len(block.ids))
+        before = (steps < steps[:, None])[:, :, None]
+        counts[:, block.words] = count_runs(block.equal & before, max_order)
     return counts
