@@ -179,10 +179,8 @@ def test_bad_options_are_refused(tmp_path):
     ids = DocumentFrequencies.from_references(
         [[["a"]], [["b"]]], Vocabulary(["a", "b"])
     )
-    short = DocumentFrequencies.from_references(CORPUS, max_order=2)
-    for table, match in ((ids, "in ids up to 4"), (short, "strings up to 2")):
-        with pytest.raises(ValueError, match=match):
-            cider_d_reward(table)
+    with pytest.raises(ValueError, match="counted in ids"):
+        cider_d_reward(ids)
     with pytest.raises(FileNotFoundError):
         cider_d_reward(tmp_path / "none.npz")
     with pytest.raises(ValueError, match="`sigma` must be positive"):

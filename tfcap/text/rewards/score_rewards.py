@@ -14,7 +14,6 @@ from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import check_smoothing
 from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
-from tfcap.text.scores.cider import ORDERS
 from tfcap.text.scores.cider import check_sigma
 from tfcap.text.scores.cider import cider_d
 from tfcap.text.scores.cider import cider_r
@@ -270,12 +269,10 @@ def _frequencies(source):
         source = DocumentFrequencies.load(source)
     if not isinstance(source, DocumentFrequencies):
         source = DocumentFrequencies.from_references(source)
-    if source.words is None or source.max_order < ORDERS:
+    if source.words is None:
         raise ValueError(
-            "`document_frequencies` must be those of words of strings, of "
-            f"n-grams of up to {ORDERS}. Received: {source!r}, counted in "
-            f"{'ids' if source.words is None else 'strings'} up to "
-            f"{source.max_order}. Count them with "
+            "`document_frequencies` must be those of words of strings. "
+            f"Received: {source!r}, counted in ids. Count them with "
             "`DocumentFrequencies.from_references(captions)`, of lists of "
             "strings and without a vocabulary."
         )

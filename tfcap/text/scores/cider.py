@@ -218,7 +218,7 @@ def inverse_document_frequencies(
     if document_frequencies is None:
         starts, counts, documents = _count_documents(comparison)
     else:
-        keys = document_frequencies.pack(ids, lengths, ORDERS)
+        keys = document_frequencies.pack(ids, lengths)
         starts = keys != 0
         counts = document_frequencies.lookup(keys[starts])
         documents = document_frequencies.num_documents

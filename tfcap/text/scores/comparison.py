@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.text.ngrams import flatten_rows
+from tfcap.text.ngrams import ragged_arange
 from tfcap.text.scores.scores import check_aligned
 
 
@@ -153,11 +154,6 @@ def compare_within(
     )
 
 
-def ragged_arange(sizes):
-    """`arange(size)` for each size, one after the other."""
-    return np.arange(sizes.sum()) - np.repeat(_starts(sizes), sizes)
-
-
 def _starts(sizes):
     return np.cumsum(sizes) - sizes
 
@@ -214,8 +210,7 @@ def blocks(comparison) -> Iterator[Block]:
     for chosen in np.split(order, cuts):
         counts = sizes[chosen]
         starts = np.cumsum(counts) - counts
-        pairs = np.arange(counts.sum())
-        pairs += np.repeat(first[chosen] - starts, counts)
+        pairs = np.repeat(first[chosen], counts) + ragged_arange(counts)
         rows = np.repeat(left[chosen], counts)
         words = _words(rows, row_starts, lengths, len(ids))
         others = _words(right[pairs], row_starts, lengths, len(ids))
