@@ -14,7 +14,6 @@ from tfcap._io import save_arrays
 from tfcap._io.cache import cache_folder
 from tfcap._io.cache import keep
 from tfcap.text.missing_score import find_file
-from tfcap.text.missing_score import find_package
 from tfcap.text.ngram_counting import as_documents
 from tfcap.text.ngram_counting import count_documents
 from tfcap.text.ngram_counting import words_of
@@ -343,19 +342,15 @@ def _read(path):
     return {k: v if v.ndim else v.item() for k, v in fields.items()}
 
 
-def coco_document_frequencies(
-    split: str = "train2014", count_eos: bool = True
-) -> DocumentFrequencies:
-    """Document frequencies of the captions of COCO.
+def coco_document_frequencies(count_eos: bool = True) -> DocumentFrequencies:
+    """Document frequencies of the training captions of COCO.
 
-    The captions are those that the package pycocoevalcap brings (82,783 images
-    of train2014, 40,504 of val2014, five captions each). They are counted as
-    words, split as an evaluation splits them, and kept in the cache folder
-    (`$TFCAP_CACHE`, else `~/.cache/tfcap`), which the first time takes ten
-    seconds.
+    The captions are those of train2014 that the package pycocoevalcap brings,
+    82,783 images with five each. They are counted as words, split as an
+    evaluation splits them, and kept in the cache folder (`$TFCAP_CACHE`, else
+    `~/.cache/tfcap`), which the first time takes ten seconds.
 
     Args:
-        split: String, `"train2014"` or `"val2014"`. Defaults to the former.
         count_eos: Boolean, whether the end of a caption counts as a word.
             Defaults to `True`, as a reward wants it.
 
@@ -363,17 +358,7 @@ def coco_document_frequencies(
         A `tfcap.text.DocumentFrequencies` of words.
 
     Raises:
-        ValueError: If there is no such split.
         tfcap.text.MissingScoreError: If pycocoevalcap is not installed.
-
-    Example:
-
-    >>> from tfcap.text.document_frequencies import coco_document_frequencies
-    >>> try:
-    ...     coco_document_frequencies("test2014")
-    ... except ValueError as error:
-    ...     print(error)
-    `split` must be one of ('train2014', 'val2014'). Received: 'test2014'.
 
     Reference:
 
@@ -381,9 +366,9 @@ def coco_document_frequencies(
       Server, 2015; the annotations are licensed under CC BY 4.0
     """
     with _archive() as archive:
-        member = _member(archive, split)
+        member = _member(archive, "train2014")
         end = "eos" if count_eos else "words"
-        path = cache_folder("coco") / f"{split}-{end}-{member.CRC:08x}.npz"
+        path = cache_folder("coco") / f"train2014-{end}-{member.CRC:08x}.npz"
         try:
             return DocumentFrequencies.load(path)
         except (OSError, ValueError):  # not there, closed, or damaged
@@ -428,9 +413,8 @@ def coco_captions(split: str = "train2014") -> dict[int, tuple[list, str]]:
 
 
 def _archive():
-    name = "COCO's captions"
-    program = find_package(name) / "spice" / "spice-1.0.jar"
-    return zipfile.ZipFile(find_file(name, program))
+    program = find_file("COCO's captions", "spice", "spice-1.0.jar")
+    return zipfile.ZipFile(program)
 
 
 def _member(archive, split):
