@@ -152,18 +152,10 @@ def _text(completion):
 
 def _content(content):
     """The text of a message, whose content may be a list of parts."""
-    if content is None:
-        return ""
     if isinstance(content, str):
         return content
-    if isinstance(content, _SEVERAL) and all(
-        isinstance(part, dict) for part in content
-    ):
-        return " ".join(x["text"] for x in content if x.get("text"))
-    raise TypeError(
-        "`content` of a message must be a string, or a list of parts with "
-        f"`type` and `text`. Received: {content!r:.80}."
-    )
+    parts = [] if content is None else content
+    return " ".join(x["text"] for x in parts if x.get("text"))
 
 
 def _references(texts, column):

@@ -129,8 +129,7 @@ def bleu_reward(
     score = functools.partial(
         _longest_bleu, max_order=max_order, smoothing=smoothing
     )
-    name = f"bleu_{max_order}"
-    return CaptionReward(score, name, **options)
+    return CaptionReward(score, f"bleu_{max_order}", **options)
 
 
 def rouge_l_reward(**options: Any) -> CaptionReward:
@@ -217,8 +216,7 @@ def spice_spacy_reward(
     """
     load_parser(model)  # raises here what the first step would
     score = functools.partial(spice_spacy, model=model)
-    name = "spice_spacy"
-    return CaptionReward(score, name, **options)
+    return CaptionReward(score, "spice_spacy", **options)
 
 
 def chair_reward(objects: Any, **options: Any) -> CaptionReward:

@@ -93,13 +93,10 @@ def bleu(
     check_order(max_order)
     check_smoothing(smoothing)
     comparison = compare_with_references(candidates, references)
-    return bleu_scores(count_matches(comparison, max_order), smoothing)
-
-
-def bleu_scores(counts, smoothing=None):
-    """`Scores` of every order, from the counts of every caption."""
+    counts = count_matches(comparison, max_order)
     each = bleu_of(counts, smoothing)
-    corpus = bleu_of(counts.total(), smoothing)[:, 0]
+    total = BLEUCounts(*(x.sum(axis=-1, keepdims=True) for x in counts))
+    corpus = bleu_of(total, smoothing)[:, 0]
     return [
         ResampledScores(
             float(corpus[k]),
@@ -240,10 +237,6 @@ class BLEUCounts(NamedTuple):
     guess: np.ndarray  # (K, m) n-grams of the candidate
     length: np.ndarray  # (m,) words of the candidate
     reference_length: np.ndarray  # (m,) words of the closest reference
-
-    def total(self):
-        """The counts of the whole, each with a last axis of size 1."""
-        return BLEUCounts(*(x.sum(axis=-1, keepdims=True) for x in self))
 
 
 def count_matches(comparison, max_order: int) -> BLEUCounts:
