@@ -248,12 +248,6 @@ class CIDErD(ReferenceReward):
         **options,
     ):
         check_sigma(sigma)
-        if document_frequencies.max_order < 4:
-            raise ValueError(
-                "`document_frequencies` must count n-grams of up to 4 words. "
-                f"Received: up to {document_frequencies.max_order}. Count "
-                "them again with `max_order=4`."
-            )
         self.document_frequencies = document_frequencies
         self.sigma = sigma
         self.words = document_frequencies.words
