@@ -231,7 +231,8 @@ class DocumentFrequencies:
 
         A table of words of strings is for any vocabulary.
         """
-        vocabulary = as_vocabulary(vocabulary)
+        if not hasattr(vocabulary, "words"):
+            vocabulary = as_vocabulary(vocabulary)
         if self.words is None and fingerprint(vocabulary) != self.fingerprint:
             raise ValueError(
                 "`vocabulary` must be the one that the document frequencies "
