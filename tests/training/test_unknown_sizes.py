@@ -269,7 +269,7 @@ REWARDS = {
     "retrieval": rewards.Retrieval,
     "clip_score": rewards.CLIPScore,
     "contrast": lambda x: rewards.BidirectionalContrastive(
-        x, (decoding.GroundTruth(),), image="pixels"
+        x, (decoding.GroundTruth(),)
     ),
     "match": rewards.MatchProbability,
     "grammar": lambda x: rewards.Grammar(Classifier(x)),
