@@ -42,7 +42,44 @@ _DEFAULT = tuple(name for name in METRICS if name != "meteor_java")
 @command(ValueError, MissingScoreError)
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
-    return _run(_parser().parse_args(arguments))
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.instances and not options.objects:
+        parser.error("`--instances` must come with a list: --objects FILE")
+    if options.json and not can_write(options.json):
+        raise ValueError(
+            "`--json` must be a file in a folder that can be written to. "
+            f"Received: --json {options.json!r}. Make the folder first."
+        )
+    split = load_captions(options.references, options.split, options.skip_empty)
+    ids, captions, texts = _matched(split, options)
+    settings = _score_options(options, ids)
+    reports = [_evaluate(said, texts, options, settings) for said in captions]
+    report = reports[0]
+    print(report.table())
+    skipped = {
+        "references": split.skipped_captions,
+        "images": list(split.skipped_images),
+    }
+    if any(skipped.values()):
+        images = skipped["images"]
+        print(
+            "\nLeft out as empty, or as marked rejected or precanned: "
+            f"references {skipped['references']:,}, images without another "
+            f"{len(images):,}{f' ({listed(images)})' if images else ''}."
+        )
+    kept = ("results", "references", "split", "subset")
+    content = {
+        **report.to_dict(ids, captions[0]),
+        "settings": {name: getattr(options, name) for name in kept},
+        "skipped": skipped,
+    }
+    if options.against:
+        content["against"] = _compare(report, reports[1], options.against)
+    if options.json:
+        with whole_file(options.json, "w") as file:
+            json.dump(content, file, indent=1, allow_nan=False)
+    return int(any(name in report.absent for name in options.metrics or []))
 
 
 def _parser():
@@ -95,43 +132,6 @@ def _parser():
     return parser
 
 
-def _run(options):
-    if options.json and not can_write(options.json):
-        raise ValueError(
-            "`--json` must be a file in a folder that can be written to. "
-            f"Received: --json {options.json!r}. Make the folder first."
-        )
-    split = load_captions(options.references, options.split, options.skip_empty)
-    ids, captions, texts = _matched(split, options)
-    settings = _score_options(options, ids)
-    reports = [_evaluate(said, texts, options, settings) for said in captions]
-    report = reports[0]
-    print(report.table())
-    skipped = {
-        "references": split.skipped_captions,
-        "images": list(split.skipped_images),
-    }
-    if any(skipped.values()):
-        images = skipped["images"]
-        print(
-            "\nLeft out as empty, or as marked rejected or precanned: "
-            f"references {skipped['references']:,}, images without another "
-            f"{len(images):,}{f' ({listed(images)})' if images else ''}."
-        )
-    kept = ("results", "references", "split", "subset")
-    content = {
-        **report.to_dict(ids, captions[0]),
-        "settings": {name: getattr(options, name) for name in kept},
-        "skipped": skipped,
-    }
-    if options.against:
-        content["against"] = _compare(report, reports[1], options.against)
-    if options.json:
-        with whole_file(options.json, "w") as file:
-            json.dump(content, file, indent=1, allow_nan=False)
-    return int(any(name in report.absent for name in options.metrics or []))
-
-
 def _matched(split, options):
     """Ids of images, their captions in every file, and their references."""
     references, found = split.references(), []
@@ -156,12 +156,6 @@ def _matched(split, options):
 def _score_options(options, ids):
     """Reads options of CHAIR: the list of objects, and those of the images."""
     if not options.objects:
-        if options.instances:
-            raise ValueError(
-                "`--instances` must come with a list of objects. Received: "
-                f"--instances {options.instances!r} alone. Name the list: "
-                "--objects FILE."
-            )
         return {}
     found = {"objects": ObjectSynonyms.of(options.objects)}
     if options.instances:

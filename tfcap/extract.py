@@ -42,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("name either IMAGES or --from FEATURES")
     if options.images and not options.backbone:
         parser.error("--backbone must be given to extract features of IMAGES")
+    if options.split and not options.captions:
+        parser.error("`--split` must come with --captions, whose splits it is")
     if options.source is not None:
         convert_features(
             options.source,
@@ -143,14 +145,9 @@ def _images(folder, captions, split):
 
 def _listing(captions, split):
     """The images whose features are wanted; None for all."""
-    if captions is not None:
-        return load_captions(captions, split or "all", skip_empty=True)
-    if split:
-        raise ValueError(
-            "`--split` must come with --captions, whose splits they are. "
-            f"Received: --split {split}. Add it, or leave this one out."
-        )
-    return None
+    if captions is None:
+        return None
+    return load_captions(captions, split or "all", skip_empty=True)
 
 
 def _backbone(options):

@@ -103,14 +103,10 @@ def run_as_workers(command: list[str], workers: int, trusted_network=False):
 
 def _start(command, hosts, index):
     task = {"type": "worker", "index": index}
-    config = {"cluster": {"worker": hosts}, "task": task}
+    config = json.dumps({"cluster": {"worker": hosts}, "task": task})
     return subprocess.Popen(
         command,
-        env={
-            "PYTHONUNBUFFERED": "1",
-            **os.environ,
-            "TF_CONFIG": json.dumps(config),
-        },
+        env={"PYTHONUNBUFFERED": "1", **os.environ, "TF_CONFIG": config},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -180,12 +176,10 @@ def _own_network():
 
 
 def _free_addresses(number):
-    with contextlib.ExitStack() as stack:
-        servers = [
-            stack.enter_context(socket.create_server(("", 0)))
-            for _ in range(number)
-        ]
-        ports = [server.getsockname()[1] for server in servers]
+    servers = [socket.create_server(("", 0)) for _ in range(number)]
+    ports = [server.getsockname()[1] for server in servers]
+    for server in servers:
+        server.close()
     return [f"127.0.0.1:{port}" for port in ports]
 
 

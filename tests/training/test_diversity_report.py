@@ -94,7 +94,7 @@ def test_samples_and_beams_are_read(decoder):
     }
     assert all(np.isfinite(value) for value in report.scores.values())
     head, row = str(report).splitlines()
-    assert head.split("  ")[0] == "mean CIDEr-D" and len(head) == len(row)
+    assert head.split("  ")[0] == "mean_cider_d" and len(head) == len(row)
 
 
 def test_one_caption_an_image_is_refused():
@@ -106,7 +106,7 @@ def test_one_image_has_no_cider_d_and_all_else():
     report = DiversityReport.from_captions(SAID[:1], HUMAN[:1])
     assert set(report.scores) == {"div_1", "div_2", "mutual_bleu_4"}
     assert report.scores["div_1"] == pytest.approx(5 / 6)
-    assert "CIDEr-D" not in str(report) and "Div-1" in str(report)
+    assert "cider" not in str(report) and "div_1" in str(report)
 
 
 def test_texts_of_other_images_are_refused():

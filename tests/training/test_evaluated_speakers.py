@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.samples_view import samples_view
 from tensorboard_plugin_tfcap.sources import Sources
@@ -98,7 +99,7 @@ def test_scores_and_captions_are_a_point_of_the_tab(make, tmp_path):
         writer.point(4, scores)
         writer.samples(4, report.samples())
     log = read_log(tmp_path)
-    (point,) = Sources(log).chosen().history("run")
+    (point,) = Sources(log).chosen().dataset(Query()).points
     assert point.step == 4 and point.metrics["cider_d"] == scores["cider_d"]
     items = samples_view(log, "run", None, 0, {})["items"]
     assert [item["caption"] for item in items] == report.captions

@@ -56,8 +56,8 @@ def test_reports_of_rankings_and_dicts_are_logged_without_their_count():
 
 
 def test_every_other_epoch_may_be_enough():
-    history = fit(EvaluationCallback(ranking, every=2, prefix="dev_"))
-    assert history["dev_mean_rank"] == [1.5, 1.5]
+    history = fit(EvaluationCallback(ranking, every=2))
+    assert history["val_mean_rank"] == [1.5, 1.5]
 
 
 def test_one_worker_writes_for_all(tmp_path, monkeypatch):
@@ -89,7 +89,8 @@ def test_captions_of_a_speaker_are_samples(tmp_path):
         EvaluationCallback(evaluator, every=2, writer=writer, images=picture),
     )
     log = read_log(tmp_path)
-    points = Sources(log).chosen().history("run")
+    found = Sources(log).chosen().dataset(Query(at="common"))
+    points = found.histories["run"]
     assert [p.step for p in points] == [2, 4]
     assert points[0].metrics["r@10"] == 100.0
     page = samples_view(log, "run", None, 0, {})

@@ -113,6 +113,7 @@ def test_what_falls_at_once_is_held_against_the_score_before_training():
 
 def test_the_message_tells_the_scores():
     callback = FallingScoreWarning(patience=2, start=0.95)
+    callback.on_train_begin()
     with pytest.warns(RuntimeWarning, match=r"\(0.97, 0.8, 0.7; 0.95 before"):
         for epoch, score in enumerate((0.97, 0.8, 0.7)):
             callback.on_epoch_end(epoch, {"val_cider_d": score})

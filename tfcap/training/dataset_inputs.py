@@ -95,10 +95,8 @@ def _slices(arrays, batch_size):
     """Yields dicts of `batch_size` rows of a dict of arrays."""
     count = len(next(iter(arrays.values()), ()))
     for start in range(0, count, batch_size):
-        yield {
-            name: np.asarray(array[start : start + batch_size])
-            for name, array in arrays.items()
-        }
+        rows = slice(start, start + batch_size)
+        yield {name: np.asarray(x[rows]) for name, x in arrays.items()}
 
 
 def concatenated(parts: Sequence[np.ndarray], fill: float) -> np.ndarray:

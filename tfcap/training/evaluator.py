@@ -1,6 +1,5 @@
 """Naturalness and informativeness of a speaker's captions of a split."""
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -31,9 +30,8 @@ from tfcap.training.speaker_report import SpeakerReport
 from tfcap.training.workers import is_chief
 
 _REMEDY = (
-    "Name their key in `references`, or pass a function of the inputs; or "
-    "pass `texts` and `decoder`, with `human_captions=0` if there is a "
-    "listener."
+    "Name their key in `references`; or pass `texts` and `decoder`, with "
+    "`human_captions=0` if there is a listener."
 )
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
@@ -54,7 +52,6 @@ class EvaluationCallback(keras.callbacks.Callback):
             what `tfcap.metrics.evaluate_retrieval()` returns. All workers
             call it.
         every: Integer, epochs between evaluations. Defaults to `1`.
-        prefix: String before the names of scores. Defaults to `"val_"`.
         writer: `tensorboard_plugin_tfcap.summary.TradeoffWriter`, for the
             Trade-off tab of TensorBoard; the step is the number of epochs.
             Defaults to `None`.
@@ -79,14 +76,12 @@ class EvaluationCallback(keras.callbacks.Callback):
         self,
         evaluate: Callable[[], Any],
         every: int = 1,
-        prefix: str = "val_",
         writer: Any = None,
         images: Callable[[int], Any] | None = None,
     ):
         super().__init__()
         self.evaluate = evaluate
         self.every = checked_integer(every, "every")
-        self.prefix = prefix
         self.writer = writer
         self.images = images
         self.report = None
@@ -103,7 +98,7 @@ class EvaluationCallback(keras.callbacks.Callback):
             if hasattr(report, "samples"):
                 self.writer.samples(epoch + 1, report.samples(self.images))
         for name, value in scores.items() if logs is not None else ():
-            logs[self.prefix + name.replace("@", "_")] = value
+            logs["val_" + name.replace("@", "_")] = value
 
     def on_train_end(self, logs=None):
         if self.writer is not None:
@@ -141,23 +136,17 @@ class Evaluator(EvaluationCallback):
             first counts. Defaults to `Greedy` of the length of the longest
             reference, which does not emit the unknown word.
         references: Key of the human captions in a batch, ids of words of
-            shape `(B, N, T)` or `(B, T)`, or function of the inputs that
-            returns them. A start token that they begin with is left out.
-            Defaults to `None`: the key `"references"`, else
+            shape `(B, N, T)` or `(B, T)`. A start token that they begin with
+            is left out. Defaults to `None`: the key `"references"`, else
             `speaker.references(inputs)`.
-        image: Key of what a listener embeds as an image, or function of the
-            inputs that returns it. A listener with an `image_key` reads that.
-            Defaults to `"image"`.
+        image: Key of what a listener embeds as an image. A listener with an
+            `image_key` reads that. Defaults to `"image"`.
         texts: List of M lists of strings, the human captions as they were
             written. Defaults to those of `dataset.captions`; else to the
             words of the references, in which a word that the vocabulary lacks
             is the unknown word.
         vocabulary: `tfcap.text.Vocabulary` or tokenizer. Defaults to that of
             `dataset.captions`, or of the speaker.
-        image_ids: List of M integers or strings. Defaults to those of
-            `dataset.captions`, else to row numbers.
-        samples: Dict of name to decoders of several sequences an image, whose
-            `diversity()` is in the report after their names.
         training_captions: Iterable of captions, strings or lists of words,
             those of the training split; or a `tfcap.text.TrainingCaptions`,
             which several evaluators can share. Defaults to `None`: no new
@@ -170,8 +159,7 @@ class Evaluator(EvaluationCallback):
             from a code of the two learners. Defaults to none.
         batch_size: Integer, for `dataset`s that are not in batches yet.
         verbose: 1 for a progress bar, 0 for silence.
-        **callback: `every`, `prefix`, `writer` and `images` of
-            `EvaluationCallback`.
+        **callback: `every`, `writer` and `images` of `EvaluationCallback`.
 
     Returns:
         Called, a `SpeakerReport`.
@@ -180,8 +168,8 @@ class Evaluator(EvaluationCallback):
         TypeError: If the data set cannot be read, or not twice, or the
             listener embeds nothing.
         ValueError: If the data set is endless or without references, texts
-            or ids are not as many as images, or vocabularies differ in size
-            or padding.
+            are not as many as images, or vocabularies differ in size or
+            padding.
 
     Example:
 
@@ -215,12 +203,10 @@ class Evaluator(EvaluationCallback):
         metrics: Sequence[str] = (),
         decoder: Any = None,
         *,
-        references: str | Callable | None = None,
-        image: str | Callable = "image",
+        references: str | None = None,
+        image: str = "image",
         texts: Sequence[Sequence[str]] | None = None,
         vocabulary: Any = None,
-        image_ids: Sequence | None = None,
-        samples: dict[str, Any] | None = None,
         training_captions: TrainingCaptions | Iterable | None = None,
         human_captions: int | None = None,
         other_listeners: dict[str, Any] | None = None,
@@ -243,8 +229,7 @@ class Evaluator(EvaluationCallback):
         known = _either(vocabulary, captions, "vocabulary")
         known = _either(known, speaker, "vocabulary")
         self.vocabulary = None if known is None else as_vocabulary(known)
-        self.image_ids = _either(image_ids, captions, "image_ids")
-        self.samples = dict(samples or {})
+        self.image_ids = getattr(captions, "image_ids", None)
         if not isinstance(training_captions, TrainingCaptions | None):
             training_captions = TrainingCaptions(training_captions)
         self.training_captions = training_captions
@@ -285,18 +270,9 @@ class Evaluator(EvaluationCallback):
             references=outputs["texts"],
             ranks=ranks,
             human_ranks=human_ranks,
-            each={},
-            absent={},
         )
         report = report.with_language(self.training_captions)
-        report = report.rescored(self.metrics)
-        for name, other in self.samples.items():
-            scores = self.diversity(other).scores
-            scores = {f"{name}_{key}": value for key, value in scores.items()}
-            report = dataclasses.replace(
-                report, scores={**report.scores, **scores}
-            )
-        return report
+        return report.rescored(self.metrics)
 
     def diversity(self, decoder: Any) -> DiversityReport:
         """Scores several captions of every image, and how they differ.
@@ -353,15 +329,14 @@ class Evaluator(EvaluationCallback):
         outputs = _joined(parts, self.pad)
         images = len(outputs["tokens"])
         ids = range(images) if self.image_ids is None else self.image_ids
-        more = {"texts": self._texts(outputs), "image_ids": list(ids)}
-        for name, rows in more.items():
-            if len(rows) != images:
-                raise ValueError(
-                    f"`{name}` must be as many as the images of `dataset`. "
-                    f"Received: {len(rows)} for {images} images. Pass those "
-                    "of the same split."
-                )
-        return outputs | more
+        texts = self._texts(outputs)
+        if len(texts) != images:
+            raise ValueError(
+                "`texts` must be as many as the images of `dataset`. "
+                f"Received: {len(texts)} for {images} images. Pass those of "
+                "the same split."
+            )
+        return outputs | {"texts": texts, "image_ids": list(ids)}
 
     def _graph(self, decoder, listeners):
         """Graph of a decoder and of what listeners make of its words."""
@@ -406,39 +381,23 @@ class Evaluator(EvaluationCallback):
         return outputs
 
     def _images(self, listener, inputs):
-        key, mask = getattr(listener, "image_key", self.image), None
-        if callable(key):
-            image = key(inputs)
-        else:
-            image = batch_entry(
-                inputs,
-                key,
-                f"the images that {type(listener).__name__} embeds",
-                "Name their key in `image`, or pass a function of the inputs.",
-            )
-            mask = inputs.get(f"{key}_mask")
-        masked = mask_for(listener.embed_images, mask)
+        key = getattr(listener, "image_key", self.image)
+        what = f"the images that {type(listener).__name__} embeds"
+        image = batch_entry(inputs, key, what, "Name their key in `image`.")
+        masked = mask_for(listener.embed_images, inputs.get(f"{key}_mask"))
         embeddings = listener.embed_images(image, training=False, **masked)
         return tf.cast(embeddings, "float32")
 
     def _references(self, inputs):
         """The human captions of a batch, `(B, N, T)`, padded."""
-        references, speaker = self.references, self.speaker
+        key, speaker = self.references, self.speaker
         what = "the human captions of every image, integers of shape (B, N, T)"
         named = isinstance(inputs, dict) and "references" in inputs
-        if callable(references):
-            human = references(inputs)
-        elif references or named or not hasattr(speaker, "references"):
-            key = references or "references"
+        if key or named or not hasattr(speaker, "references"):
+            key = key or "references"
             human = batch_entry(inputs, key, what, _REMEDY, self.pad)
         else:
-            try:
-                human = speaker.references(inputs)
-            except (KeyError, ValueError) as error:
-                raise ValueError(
-                    f"`dataset` must hold {what}. Received: batches in which "
-                    f"the speaker finds none ({error}). {_REMEDY}"
-                ) from error
+            human = speaker.references(inputs)
         human = keras.ops.convert_to_tensor(human)
         if "int" not in str(human.dtype) or len(human.shape) not in (2, 3):
             raise TypeError(
@@ -461,10 +420,8 @@ class Evaluator(EvaluationCallback):
             words = reference_mask(human, self.speaker.eos, self.pad)
             lengths.append(int(np.sum(words, axis=-1).max()))
         unknown = getattr(self.vocabulary, "unk", None)
-        return Greedy(
-            max_length=max([1, *lengths]),
-            suppress=() if unknown is None else (unknown,),
-        )
+        suppress = () if unknown is None else (unknown,)
+        return Greedy(max([1, *lengths]), suppress=suppress)
 
     def _texts(self, outputs):
         """Human captions as strings."""

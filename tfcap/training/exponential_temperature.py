@@ -43,9 +43,8 @@ class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
 
     def __call__(self, step):
         step = ops.cast(step, "float32")
-        return ops.maximum(
-            self.minimum, self.initial * ops.exp(-self.rate * step)
-        )
+        cooled = self.initial * ops.exp(-self.rate * step)
+        return ops.maximum(self.minimum, cooled)
 
     def get_config(self):
         return {

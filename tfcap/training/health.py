@@ -27,7 +27,6 @@ class CollapseWarning(keras.callbacks.Callback):
     def __init__(self, patience: int = 3):
         super().__init__()
         self.patience = checked_integer(patience, "patience")
-        self._epochs = {}
 
     def on_train_begin(self, logs=None):
         self._epochs = {}
@@ -85,7 +84,6 @@ class FallingScoreWarning(keras.callbacks.Callback):
         self.monitor = monitor
         self.patience = checked_integer(patience, "patience")
         self.start = start
-        self._scores, self._worse, self._names = [], 0, ()
 
     def on_train_begin(self, logs=None):
         self._scores, self._worse, self._names = [], 0, ()
@@ -100,21 +98,9 @@ class FallingScoreWarning(keras.callbacks.Callback):
         worse = any(score < other for other in before)
         self._worse = self._worse + 1 if worse else 0
         self._scores.append(score)
-        if self._worse == self.patience:
-            self._warn([*known, *self._scores])
-
-    def on_train_end(self, logs=None):
-        if self._names and not self._scores:
-            warnings.warn(
-                f"`{self.monitor}` was never logged, so nobody watched it. "
-                f"Received: logs of {self._names}. Put the callback that "
-                "evaluates before this one, or give another `monitor`.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-
-    def _warn(self, scores):
-        last = scores[-self.patience - 1 :]
+        if self._worse != self.patience:
+            return
+        last = [*known, *self._scores][-self.patience - 1 :]
         values = ", ".join(f"{score:.4g}" for score in last)
         if self.start is not None:
             values += f"; {self.start:.4g} before training"
@@ -126,5 +112,15 @@ class FallingScoreWarning(keras.callbacks.Callback):
             "samples, or hold it with a term of TeacherForcing or a reward of "
             "KLPenalty.",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=2,
         )
+
+    def on_train_end(self, logs=None):
+        if self._names and not self._scores:
+            warnings.warn(
+                f"`{self.monitor}` was never logged, so nobody watched it. "
+                f"Received: logs of {self._names}. Put the callback that "
+                "evaluates before this one, or give another `monitor`.",
+                RuntimeWarning,
+                stacklevel=2,
+            )

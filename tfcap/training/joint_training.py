@@ -392,8 +392,7 @@ class JointTraining(keras.Model):
         """
         values = {}
         for channel in self.scheduled():
-            for name, value in channel.scheduled_values().items():
-                values.setdefault(name, value)
+            values = {**channel.scheduled_values(), **values}
         return values
 
     @contextlib.contextmanager

@@ -220,16 +220,10 @@ def _dot_product(discriminator: Any) -> Callable:
 
 def _scored(network, dataset, batch_size, verbose):
     """Yields the questions of batches, and scores `(Q, N)` of candidates."""
-    if hasattr(network, "step"):
-        score = _likelihood(network)
-    else:
-        score = _dot_product(network)
-    dialogs = getattr(dataset, "dialogs", None)
-    progress = keras.utils.Progbar(
-        None if dialogs is None else len(dialogs),
-        verbose=verbose,
-        unit_name="dialog",
-    )
+    kind = _likelihood if hasattr(network, "step") else _dot_product
+    score = kind(network)
+    total = len(dataset.dialogs) if hasattr(dataset, "dialogs") else None
+    progress = keras.utils.Progbar(total, verbose=verbose, unit_name="dialog")
     for questions in _questions(dataset, batch_size, network):
         options = questions.options
         flat = options.reshape(-1, options.shape[-1])

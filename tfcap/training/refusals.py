@@ -77,26 +77,10 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
             "rollout, or on several devices. Received: "
             f"steps_per_execution={steps}."
         )
-    optimizers = _by_name(optimizer, list(model.learners))
-    for own in optimizers if replicas > 1 else ():
-        own = getattr(own, "inner_optimizer", own)
-        for name in _OWN:
-            if getattr(own, name) is not None:
-                raise ValueError(
-                    f"`{name}` of an optimizer must be None on {replicas} "
-                    f"devices, where Keras clips the gradient of each and "
-                    f"cannot add up batches. Received: {own.name!r} with "
-                    f"{name}={getattr(own, name)}. Clip by the "
-                    "`global_clipnorm` of a Learner; take larger batches."
-                )
-    return optimizers
-
-
-def _by_name(optimizer, names):
-    given = optimizer if isinstance(optimizer, dict) else {}
-    if optimizer is not None and not given and len(names) == 1:
+    names, given = list(model.learners), optimizer
+    if not isinstance(optimizer, dict | None) and len(names) == 1:
         given = {names[0]: optimizer}
-    if set(given) != set(names):
+    if set(given or {}) != set(names):
         raise ValueError(
             "`optimizer` must be a dict with exactly the keys "
             f"{', '.join(map(repr, names))}, who learn. Received: optimizer="
@@ -109,6 +93,17 @@ def _by_name(optimizer, names):
             "`optimizer` must be one of its own for every network that "
             f"learns. Received: optimizer={optimizer!r}."
         )
+    for own in optimizers if replicas > 1 else ():
+        own = getattr(own, "inner_optimizer", own)
+        for name in _OWN:
+            if getattr(own, name) is not None:
+                raise ValueError(
+                    f"`{name}` of an optimizer must be None on {replicas} "
+                    f"devices, where Keras clips the gradient of each and "
+                    f"cannot add up batches. Received: {own.name!r} with "
+                    f"{name}={getattr(own, name)}. Clip by the "
+                    "`global_clipnorm` of a Learner; take larger batches."
+                )
     return optimizers
 
 

@@ -18,7 +18,7 @@ from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.workers import from_all
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
-from tfcap.training.workers import several_workers
+from tfcap.training.workers import of_workers
 
 try:
     import fcntl
@@ -339,7 +339,7 @@ class Resume(keras.callbacks.Callback):
         They ask each other every ten steps, and at the end of an epoch.
         """
         stop = self._signal or 0
-        if not several_workers(self.model):
+        if of_workers(self.model) is None:
             return stop, due
         self._asked += 1
         if self._asked % 10 and not now:

@@ -58,13 +58,6 @@ _LANGUAGE = {
     "bad_ending_rate": ("break off", "{:.1%}"),
     "unfinished_rate": ("reach no end", "{:.1%}"),
 }
-_DIVERSITY = {
-    "mean_cider_d": "mean CIDEr-D",
-    "best_cider_d": "best CIDEr-D",
-    "div_1": "Div-1",
-    "div_2": "Div-2",
-    "mutual_bleu_4": "mBLEU-4",
-}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -93,8 +86,8 @@ class SpeakerReport:
     references: list
     ranks: np.ndarray
     human_ranks: np.ndarray
-    each: dict
-    absent: dict
+    each: dict = dataclasses.field(default_factory=dict)
+    absent: dict = dataclasses.field(default_factory=dict)
 
     def __len__(self):
         return len(self.captions)
@@ -145,7 +138,7 @@ class SpeakerReport:
 
         >>> ones = np.ones(1)
         >>> report = tfcap.training.SpeakerReport(
-        ...     {}, [4], ["a dog and a dog"], [["A dog."]], ones, ones, {}, {}
+        ...     {}, [4], ["a dog and a dog"], [["A dog."]], ones, ones
         ... )
         >>> report.with_language().scores["repeated_bigram_rate"]
         1.0
@@ -184,8 +177,6 @@ class SpeakerReport:
         ...     references=[["A dog."], ["Two cats!"]],
         ...     ranks=np.array([1.0, 2.0]),
         ...     human_ranks=np.array([1.0, 1.0]),
-        ...     each={},
-        ...     absent={},
         ... )
         >>> sorted(report.rescored(["rouge_l"]).scores)
         ['r@1', 'rouge_l']
@@ -196,10 +187,10 @@ class SpeakerReport:
         scores = {name: float(s.corpus) for name, s in report.scores.items()}
         each = {name: np.asarray(s.each) for name, s in report.scores.items()}
         before = {k: a for k, a in self.absent.items() if k not in scores}
-        others = {k: v for k, v in self.scores.items() if k not in scores}
         return dataclasses.replace(
             self,
-            scores={**scores, **others},
+            # Those that are new come first.
+            scores={**scores, **self.scores, **scores},
             each={**self.each, **each},
             absent={**before, **report.absent},
         )
@@ -212,7 +203,7 @@ class SpeakerReport:
         cells = [format(self.scores[name], ".4f") for name in titles]
         lines += aligned([["", *titles.values()], ["naturalness", *cells]])
         rows = [
-            [_title(key.removesuffix("r@1")), *self._retrieval(key)]
+            self._retrieval(key.removesuffix("r@1"))
             for key in self.scores
             if key.endswith("r@1")
         ]
@@ -228,15 +219,20 @@ class SpeakerReport:
         absent = [str(missing_score) for missing_score in self.absent.values()]
         return "\n".join([*lines, *([""] if absent else []), *absent])
 
-    def __str__(self):
-        return self.table()
+    __str__ = table
 
-    def _retrieval(self, key):
-        prefix = key.removesuffix("r@1")
-        return [
+    def _retrieval(self, prefix):
+        """A row of the table; of another listener, with its name."""
+        turned = "image_to_text_"
+        title, name = _DIRECTIONS.get(prefix), prefix.removesuffix(turned)
+        if title is None:
+            direction = _DIRECTIONS["" if name == prefix else turned]
+            title = f"{direction}, {name[:-1]}"
+        cells = (
             format(self.scores[prefix + name], style)
             for name, (_, style) in RETRIEVAL.items()
-        ]
+        )
+        return [title, *cells]
 
     def save(self, path):
         """Writes everything to a JSON file, a line an image, for people too.
@@ -250,13 +246,6 @@ class SpeakerReport:
         scores = {k: finite(v) for k, v in self.scores.items()}
         head = {"format": _FORMAT, "scores": scores, "absent": absent}
         parts = [f' "{k}": {_json(v, indent=2)}' for k, v in head.items()]
-        rows = ",\n  ".join(_json(row) for row in self._rows())
-        parts.append(f' "images": [\n  {rows}\n ]')
-        with whole_file(path, "w") as file:
-            file.write("{\n" + ",\n".join(parts) + "\n}\n")
-
-    def _rows(self):
-        """One dict an image, of what JSON can hold."""
         columns = {
             "image_id": self.image_ids,
             "rank": self.ranks,
@@ -265,8 +254,11 @@ class SpeakerReport:
             "human": self.references,
             **self.each,
         }
-        for values in zip(*columns.values(), strict=True):
-            yield dict(zip(columns, map(_plain, values)))
+        each = zip(*(map(_plain, v) for v in columns.values()), strict=True)
+        rows = ",\n  ".join(_json(dict(zip(columns, row))) for row in each)
+        parts.append(f' "images": [\n  {rows}\n ]')
+        with whole_file(path, "w") as file:
+            file.write("{\n" + ",\n".join(parts) + "\n}\n")
 
     @classmethod
     def load(cls, path):
@@ -386,24 +378,10 @@ class DiversityReport:
 
     def table(self):
         """The scores as text of two lines."""
-        names = [name for name in _DIVERSITY if name in self.scores]
-        cells = [
-            (_DIVERSITY[name], f"{self.scores[name]:.4f}") for name in names
-        ]
+        cells = [(name, f"{value:.4f}") for name, value in self.scores.items()]
         return "\n".join(aligned(zip(*cells)))
 
-    def __str__(self):
-        return self.table()
-
-
-def _title(prefix):
-    """Title of a row of the table; another listener's, with its name."""
-    if prefix in _DIRECTIONS:
-        return _DIRECTIONS[prefix]
-    turned = "image_to_text_"
-    name = prefix.removesuffix(turned)
-    direction = _DIRECTIONS["" if name == prefix else turned]
-    return f"{direction}, {name[:-1]}"
+    __str__ = table
 
 
 def _json(value, indent=None):

@@ -171,7 +171,7 @@ def from_chief(value, model=None):
     >>> tfcap.training.from_chief({"epoch": 3})
     {'epoch': 3}
     """
-    strategy = _of_workers(model)
+    strategy = of_workers(model)
     if strategy is None:
         return value
     content = _packed(value) if is_chief(model) else b""
@@ -194,7 +194,7 @@ def from_all(array, model=None) -> np.ndarray:
     >>> from_all(np.array([3]))
     array([3])
     """
-    strategy = _of_workers(model)
+    strategy = of_workers(model)
     if strategy is None:
         return array
     content = np.frombuffer(array.tobytes(), np.uint8)
@@ -205,27 +205,8 @@ def from_all(array, model=None) -> np.ndarray:
 
 def worker_index(model=None) -> int:
     """Number of this worker among all, from 0, as `from_all()` counts them."""
-    strategy = _of_workers(model)
+    strategy = of_workers(model)
     return 0 if strategy is None else strategy.cluster_resolver.task_id
-
-
-def several_workers(model=None) -> bool:
-    """Check whether a strategy of several workers is in scope.
-
-    Args:
-        model: `keras.Model` whose strategy is asked for. Defaults to `None`,
-            that of the scope.
-
-    Returns:
-        Boolean.
-
-    Example:
-
-    >>> from tfcap.training.workers import several_workers
-    >>> several_workers()
-    False
-    """
-    return _of_workers(model) is not None
 
 
 def _strategy(model=None):
@@ -234,8 +215,15 @@ def _strategy(model=None):
     return own or tf.distribute.get_strategy()
 
 
-def _of_workers(model=None):
-    """The strategy, if it is one of several workers, or `None`."""
+def of_workers(model=None) -> MultiWorkerStrategy | None:
+    """The strategy of a model or of the scope, if it is of several workers.
+
+    Example:
+
+    >>> from tfcap.training.workers import of_workers
+    >>> of_workers() is None
+    True
+    """
     strategy = _strategy(model)
     return strategy if isinstance(strategy, MultiWorkerStrategy) else None
 
