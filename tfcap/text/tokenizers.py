@@ -119,21 +119,6 @@ class TokenizerVocabulary(Vocabulary):
     def __contains__(self, word):
         return word in self.tokens
 
-    def __eq__(self, other):
-        if not isinstance(other, TokenizerVocabulary):
-            return NotImplemented
-        return self is other or (
-            self.special == other.special and self.tokens == other.tokens
-        )
-
-    @property
-    def special(self):
-        """Tuple of the size and the ids of pad, bos, eos and unk."""
-        return self.size, self.pad, self.bos, self.eos, self.unk
-
-    def __hash__(self):
-        return hash(self.special)
-
     def __repr__(self):
         name = type(self.tokenizer).__name__
         return f"<Vocabulary of the {self.size} ids of a {name}>"
