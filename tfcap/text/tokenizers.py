@@ -1,6 +1,7 @@
 """Tokenizers of other libraries as vocabularies."""
 
 import functools
+import itertools
 import operator
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -453,6 +454,7 @@ def word_pieces(
         "" if i in special else vocabulary.decode([i]).strip()
         for i in range(vocabulary.size)
     ]
-    rows = tokenizer._encoded(words, max_pieces, eos=False)
+    ids, splits = tokenizer.encode_ragged(words, max_pieces)
+    rows = [ids[a:b].tolist() for a, b in itertools.pairwise(splits)]
     longest = max(map(len, rows))
     return np.array([x + [-1] * (longest - len(x)) for x in rows], np.int32)
