@@ -1,6 +1,7 @@
 """Tokenizers of other libraries as vocabularies."""
 
 import functools
+import itertools
 import operator
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -118,21 +119,6 @@ class TokenizerVocabulary(Vocabulary):
 
     def __contains__(self, word):
         return word in self.tokens
-
-    def __eq__(self, other):
-        if not isinstance(other, TokenizerVocabulary):
-            return NotImplemented
-        return self is other or (
-            self.special == other.special and self.tokens == other.tokens
-        )
-
-    @property
-    def special(self):
-        """Tuple of the size and the ids of pad, bos, eos and unk."""
-        return self.size, self.pad, self.bos, self.eos, self.unk
-
-    def __hash__(self):
-        return hash(self.special)
 
     def __repr__(self):
         name = type(self.tokenizer).__name__
@@ -468,6 +454,7 @@ def word_pieces(
         "" if i in special else vocabulary.decode([i]).strip()
         for i in range(vocabulary.size)
     ]
-    rows = tokenizer._encoded(words, max_pieces, eos=False)
+    ids, splits = tokenizer.encode_ragged(words, max_pieces)
+    rows = [ids[a:b].tolist() for a, b in itertools.pairwise(splits)]
     longest = max(map(len, rows))
     return np.array([x + [-1] * (longest - len(x)) for x in rows], np.int32)

@@ -145,9 +145,7 @@ class NgramLanguageModel:
         discounts: Float array of shape `(order, 3)`.
 
     Raises:
-        ValueError: If there are no captions, or `order` is not a positive
-            integer.
-        TypeError: If captions are not tokenized.
+        ValueError: If `order` is not a positive integer.
 
     Example:
 
@@ -168,7 +166,6 @@ class NgramLanguageModel:
     def __init__(
         self, captions: Sequence[Sequence], order: int = 4, min_count: int = 2
     ):
-        check_captions(captions, "captions")
         counts = Counter(itertools.chain.from_iterable(captions))
         known = sorted(w for w, count in counts.items() if count >= min_count)
         self.words = ("<eos>", "<unk>", *known)
@@ -192,7 +189,6 @@ class NgramLanguageModel:
             words and its end; `corpus` is that over the words and ends of all
             captions, minus the logarithm of the perplexity.
         """
-        check_captions(captions, "captions")
         ids, positions = word_positions([self._encode(c) for c in captions])
         logs = np.where(positions > 0, np.log(self._probs(ids, positions)), 0.0)
         ends = np.flatnonzero(ids == _EOS)

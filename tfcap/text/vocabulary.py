@@ -247,12 +247,14 @@ class Vocabulary:
             ValueError: If the file is something else, or damaged.
         """
         content = read_sealed(path, _WRITE)
-        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        words = content.get("words") if isinstance(content, dict) else None
+        wanted = {"format": _FORMAT, "words": words}
+        if content != wanted or not isinstance(words, list):
             problem = "there is other JSON than that of a vocabulary"
             raise malformed(path, "", problem, _WRITE)
         try:
-            return cls(content["words"])
-        except (KeyError, TypeError, ValueError) as error:
+            return cls(words)
+        except ValueError as error:
             raise malformed(
                 path, "`words`", f"is a fault ({error})", _WRITE
             ) from error

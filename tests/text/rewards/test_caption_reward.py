@@ -124,7 +124,6 @@ def message(content, role="assistant"):
         [message("A red bus.")],
         [message("I ask"), message("a dog", "tool"), message("A red bus.")],
         [message([{"type": "text", "text": "A red bus."}, {"type": "image"}])],
-        message("A red bus."),
         ({"content": "A red bus."},),
     ],
 )

@@ -57,8 +57,6 @@ def test_objects_are_found_by_their_names(objects, caption, wanted):
 
 
 def test_the_names_of_objects_are_the_first(objects):
-    assert objects.objects[:3] == ("person", "dog", "hot dog")
-    assert len(objects.objects) == 15
     assert objects.object_of("Sofa") == "couch"
     assert objects.object_of("zebra") == "zebra"
     for nothing in ([], [["", " "]]):

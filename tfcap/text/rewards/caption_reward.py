@@ -137,8 +137,6 @@ def _text(completion):
     """The text of a completion, which may be a conversation."""
     if isinstance(completion, str):
         return completion
-    if isinstance(completion, dict):
-        completion = [completion]
     if isinstance(completion, _SEVERAL) and all(
         isinstance(message, dict) for message in completion
     ):

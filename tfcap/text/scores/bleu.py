@@ -133,8 +133,7 @@ def mutual_bleu(sets: list, max_order: int = 4, smoothing=None) -> list[Scores]:
         is not the mean.
 
     Raises:
-        ValueError: If a list is empty, or images have different numbers of
-            captions (`self_bleu()` takes those), or less than two.
+        ValueError: If a list is empty, or a set holds one caption only.
         TypeError: If captions are not tokenized.
 
     Example:
@@ -157,13 +156,6 @@ def mutual_bleu(sets: list, max_order: int = 4, smoothing=None) -> list[Scores]:
     check_smoothing(smoothing)
     check_caption_sets(sets, "sets", least=2)
     captions = len(sets[0])
-    for i, members in enumerate(sets):
-        if len(members) != captions:
-            raise ValueError(
-                "`sets` must hold as many captions of every image. Received: "
-                f"{captions} in sets[0], {len(members)} in sets[{i}]. Use "
-                "`self_bleu()`."
-            )
     counts = count_matches(compare_within(sets), max_order)
     each = bleu_of(counts, smoothing).reshape(max_order, -1, captions)
     # The first captions of all images, then the second ones, and so on.

@@ -48,9 +48,6 @@ class ObjectSynonyms:
             first one is what the object is called. A later group wins where
             two share a name.
 
-    Attributes:
-        objects: Tuple of the names of the objects.
-
     Raises:
         ValueError: If there is no name at all.
 
@@ -71,18 +68,16 @@ class ObjectSynonyms:
     """
 
     def __init__(self, groups: Iterable[Sequence[str]]):
-        self._names, objects = {}, []
+        self._names = {}
         for group in groups:
             names = [" ".join(caption_tokenize(name)) for name in group]
             names = [name for name in names if name]
-            objects += names[:1]
             self._names |= dict.fromkeys(names, names[0] if names else "")
-        if not objects:
+        if not self._names:
             raise ValueError(
                 "`groups` must hold names of objects. Received: none. Give a "
                 "line for each object: its name, comma, a synonym."
             )
-        self.objects = tuple(dict.fromkeys(objects))
         known = {word for name in self._names for word in name.split()}
         phrases = {name: name for name in _OTHERS}
         for word, nouns in _QUALIFIERS.items():

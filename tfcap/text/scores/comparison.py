@@ -197,8 +197,7 @@ def blocks(comparison) -> Iterator[Block]:
     """
     ids, lengths, left, right, sizes = comparison[:5]
     ids = ids.astype(np.int16 if ids.max(initial=0) < 2**15 else np.int32)
-    left_ids, right_ids = np.append(ids, ids.dtype.type(-1)), np.append(ids, -2)
-    right_ids = right_ids.astype(ids.dtype)
+    left_ids, right_ids = (np.append(ids, ids.dtype.type(x)) for x in (-1, -2))
     first = np.cumsum(sizes) - sizes
     row_starts = np.cumsum(lengths) - lengths
     width = np.maximum(

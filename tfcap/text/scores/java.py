@@ -12,7 +12,6 @@ from tfcap.text.missing_score import find_package
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
-from tfcap.text.scores.scores import joined
 
 MODELS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
 
@@ -109,8 +108,8 @@ def _check_java(name):
 
 def _scores(name, scorer: Callable, candidates, references):
     """Score of the corpus, and what a class of pycocoevalcap gives of each."""
-    said = {i: [joined(words)] for i, words in enumerate(candidates)}
-    human = {i: [*map(joined, rows)] for i, rows in enumerate(references)}
+    said = {i: [" ".join(words)] for i, words in enumerate(candidates)}
+    human = {i: [*map(" ".join, rows)] for i, rows in enumerate(references)}
     try:
         return scorer().compute_score(human, said)
     except (OSError, ValueError, subprocess.SubprocessError) as error:

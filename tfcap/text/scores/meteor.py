@@ -15,7 +15,6 @@ from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
-from tfcap.text.scores.scores import joined
 from tfcap.text.worker_processes import called
 from tfcap.text.worker_processes import process_pool
 
@@ -119,8 +118,8 @@ def _few_counts(candidates, references):
     """Counts of each caption with the first reference of its best ones."""
     resources, best = meteor_resources(), []
     for candidate, several in zip(candidates, references):
-        caption = resources.words(joined(candidate))
-        others = [resources.words(joined(words)) for words in several]
+        caption = resources.words(" ".join(candidate))
+        others = [resources.words(" ".join(words)) for words in several]
         counts = [_counts(caption, other, resources) for other in others]
         counts = np.array(counts, float)
         best.append(counts[np.argmax(_scores(counts))])

@@ -115,22 +115,6 @@ def check_lengths(candidates: Sequence[Sequence], references: list):
         )
 
 
-def joined(words: Sequence[str]) -> str:
-    """Returns the words of a caption as one text.
-
-    Raises:
-        TypeError: If they are not strings.
-    """
-    try:
-        return " ".join(words)
-    except TypeError as error:
-        raise TypeError(
-            "Captions must hold words, strings, for a score that reads their "
-            f"letters. Received: {words!r:.80}. Decode ids by their "
-            "vocabulary."
-        ) from error
-
-
 def _check_sequence(value, name, content):
     constraint = f"`{name}` must be a non-empty list of {content}."
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
