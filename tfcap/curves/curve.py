@@ -217,13 +217,6 @@ class Curve:
     def __len__(self) -> int:
         return self.naturalness.size
 
-    def __repr__(self):
-        return (
-            f"Curve(naturalness={self.naturalness.tolist()}, "
-            f"recall={self.recall.tolist()}, "
-            f"parameter={self.parameter.tolist()})"
-        )
-
     def _read(self, given, level, crossing):
         if crossing not in CROSSINGS:
             raise ValueError(

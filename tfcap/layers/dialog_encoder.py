@@ -12,6 +12,7 @@ from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import config_of
+from tfcap._ops.replicas import drop_out
 from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers.sequence_encoder import MaskedLSTM
 from tfcap.layers.sequence_encoder import SequenceEncoder
@@ -215,10 +216,7 @@ class AnswerEncoder(keras.layers.Layer):
         if not self.attention:
             return self.project(states)
         hidden = self.hidden(states)
-        if training and self.dropout > 0.0:
-            hidden = keras.random.dropout(
-                hidden, self.dropout, seed=self.seed_generator
-            )
+        hidden = drop_out(hidden, self.dropout, self.seed_generator, training)
         weights = masked_softmax(self.score(hidden)[..., 0], mask)
         # (..., 1, T) @ (..., T, units)
         pooled = ops.matmul(weights[..., None, :], states)[..., 0, :]
@@ -390,11 +388,7 @@ class DialogEncoder(keras.layers.Layer):
 
     def drop(self, inputs: Any, training: bool) -> Any:
         """Applies dropout at the layer's rate."""
-        if not training or self.dropout == 0.0:
-            return inputs
-        return keras.random.dropout(
-            inputs, self.dropout, seed=self.seed_generator
-        )
+        return drop_out(inputs, self.dropout, self.seed_generator, training)
 
     def compute_mask(self, question, mask=None):
         return None
