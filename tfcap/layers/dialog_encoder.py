@@ -272,10 +272,9 @@ class DialogEncoder(keras.layers.Layer):
         Float tensor of shape `(B, R, output_units)`, or `(B, output_units)`
         for one question. With `return_state` or `return_attention` a tuple of
         that, `[h, c]` of shape `(B, R, units)` each, and a dictionary with
-        weights of shape `(B, R, H)` and `(B, R, P)`.
+        weights of shape `(B, R, H)` and `(B, R, P)`, those
+        that the encoder has.
     """
-
-    attends = ()
 
     def __init__(
         self,
@@ -290,11 +289,6 @@ class DialogEncoder(keras.layers.Layer):
         units = checked_integer(units, "units")
         super().__init__(**kwargs)
         dropout = checked_rate(dropout, "dropout")
-        if return_attention and not self.attends:
-            raise ValueError(
-                f"`return_attention` needs an encoder that attends. "
-                f"Received: return_attention=True for {type(self).__name__}."
-            )
         self.units = units
         if output_units is not None:
             output_units = checked_integer(output_units, "output_units")
@@ -498,8 +492,6 @@ class HCIAEEncoder(AttendingEncoder):
       authors' code's.
     """
 
-    attends = ("history", "image")
-
     def __init__(self, units: int = 512, **kwargs):
         super().__init__(units, **kwargs)
         self.attend_image = self.attention("attend_image")
@@ -565,8 +557,6 @@ class HREAEncoder(AttendingEncoder):
       positions.
     """
 
-    attends = ("history",)
-
     def __init__(self, units: int = 512, **kwargs):
         super().__init__(units, **kwargs)
         self.read_dialog = MaskedLSTM(
@@ -616,8 +606,7 @@ class LateFusionEncoder(DialogEncoder):
 
     Args:
         units: Integer, size of the recurrent states. Defaults to `512`.
-        **kwargs: Those of `DialogEncoder`; `return_attention` must be `False`,
-            for there is none.
+        **kwargs: Those of `DialogEncoder`; there are no attention weights.
 
     Call arguments, Returns:
         As of `DialogEncoder`.
@@ -707,8 +696,6 @@ class MemoryNetworkEncoder(DialogEncoder):
     - Das et al., Visual Dialog, CVPR 2017, section 5. The image is the mean
       of its positions.
     """
-
-    attends = ("history",)
 
     def __init__(self, units: int = 512, **kwargs):
         super().__init__(units, **kwargs)
