@@ -298,6 +298,7 @@ def hinge_retrieval_loss(
       2019, section 3, where the margin is 1; their released code has 0.2, and
       sums over the batch.
     """
+    check_hinge(margin, negatives, directions)
     losses, _ = hinges(
         images, texts, margin, negatives, directions, distractors, same, mask
     )
@@ -458,7 +459,6 @@ def hinges(
     Returns:
         Pair of float tensors of shape `(B, S)`, at least float32.
     """
-    check_hinge(margin, negatives, directions)
     present = rows_present(mask)
     images, texts, mask = checked_pairs(images, texts, mask)
     truth = ops.einsum("bd,bsd->bs", images, texts)  # s(v, w)
