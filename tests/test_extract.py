@@ -90,7 +90,7 @@ def test_what_is_done_is_kept_and_unreadable_images_are_named(
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({0: "/no/folder"}, "`IMAGES` must be a folder"),
+        ({0: "/no/folder"}, "`path` must be a file or folder that can be"),
         ({4: "NoNet"}, "`name` must be a network of `keras.applications`"),
         ({4: "MobileNetV2", 6: "/no/weights.h5"}, "weights"),
     ],

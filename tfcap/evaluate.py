@@ -163,7 +163,7 @@ def _score_options(options, ids):
                 "--objects FILE."
             )
         return {}
-    found = {"objects": ObjectSynonyms.load(options.objects)}
+    found = {"objects": ObjectSynonyms.of(options.objects)}
     if options.instances:
         instances = load_instances(options.instances)
         names = ImageNames(instances)

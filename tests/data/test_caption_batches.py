@@ -12,7 +12,6 @@ from tfcap.data.caption_batches import spread_captions
 CAPTIONS = tiny_captions()
 OTHERS = np.random.default_rng(1).normal(size=(9, 4, 3)).astype("float32")
 EVERYTHING = {
-    "captions_per_image": 2,
     "distractors": 4,
     "distractor_features": OTHERS,
 }
@@ -52,10 +51,10 @@ def test_an_epoch_has_each_image_at_most_once_in_another_order():
 
 
 def test_parts_of_a_batch_belong_to_the_same_image():
-    batch = make(captions_per_image=2).batch(1)
+    batch = make().batch(1)
     assert {k: (v.shape, v.dtype) for k, v in batch.items()} == {
         "image": ((3, 4, 3), np.float32),
-        "caption": ((3, 2, 6), np.int32),
+        "caption": ((3, 1, 6), np.int32),
         "references": ((3, 3, 6), np.int32),
     }
     rows = rows_of(batch)
@@ -64,16 +63,6 @@ def test_parts_of_a_batch_belong_to_the_same_image():
         batch["references"], CAPTIONS.references[rows]
     )
     assert (numbers_of(batch) < CAPTIONS.counts[rows][:, None]).all()
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_captions_of_an_image_differ_as_long_as_there_are_enough(size):
-    batches = make(11, captions_per_image=size)
-    for step in range(20):
-        batch = batches.batch(step)
-        for row, numbers in zip(rows_of(batch), numbers_of(batch)):
-            assert len(numbers) == size
-            assert len(set(numbers)) == min(size, COUNTS[row])
 
 
 def test_each_caption_of_an_image_is_drawn_as_often():
@@ -134,7 +123,7 @@ def test_shapes_are_static_so_that_a_model_traces_once():
     dataset = make(**EVERYTHING).dataset(epochs=2)
     assert {k: v.shape for k, v in dataset.element_spec.items()} == {
         "image": (3, 4, 3),
-        "caption": (3, 2, 6),
+        "caption": (3, 1, 6),
         "references": (3, 3, 6),
         "distractor_image": (4, 4, 3),
     }
@@ -160,7 +149,7 @@ def test_distractors_are_different_images_drawn_anew_at_each_step():
 def test_distractors_change_nothing_else():
     batch = make(**EVERYTHING).batch(7)
     batch.pop("distractor_image")
-    same(batch, make(captions_per_image=2).batch(7))
+    same(batch, make().batch(7))
 
 
 def test_evaluation_has_every_image_once_in_order():
@@ -170,9 +159,7 @@ def test_evaluation_has_every_image_once_in_order():
         assert set(inputs) == {"image", "caption", "references"}
         numbers = numbers.numpy()
         same(inputs["references"], CAPTIONS.references[numbers])
-        for row, caption in zip(numbers, inputs["caption"]):
-            wanted = [0, 1 % COUNTS[row]]
-            same(caption, CAPTIONS.references[row, wanted])
+        same(inputs["caption"], CAPTIONS.references[numbers, :1])
         rows += numbers.tolist()
         sizes.append(len(numbers))
     assert rows == list(range(11)) and sizes == [4, 4, 3]
@@ -257,8 +244,6 @@ def test_small_sets_have_as_many_captions_of_an_image_as_batches(
             {"batch_size": 27, "epoch": "captions", "shuffle": False},
             "with 26 captions",
         ),
-        ({"captions_per_image": 2, "epoch": "captions"}, "and 1 where"),
-        ({"captions_per_image": 0}, "captions_per_image=0"),
         ({"features": FEATURES[:5]}, r"must have shape \(11, P, D\)"),
         ({**EVERYTHING, "distractors": 10}, "distractors=10"),
         ({**EVERYTHING, "distractors": 0}, "Give both or neither"),

@@ -6,6 +6,7 @@ import warnings
 import pytest
 
 from tfcap.data import load_captions
+from tfcap.data import read_image_ids
 
 A, B, C, D = (
     "1000268201_693b08cb0e.jpg",
@@ -81,27 +82,19 @@ def test_the_lists_of_flickr8k_are_found_beside_the_captions(published):
 
 
 def test_lists_may_be_given_by_name_or_number(published, write):
-    lists = {
-        "mine": write(["1003163366", "1002674143_1b742ab4b8"], "mine.txt"),
-        "rest": write([B], "rest.txt"),
-    }
-    some = load_captions(published, "mine", split_files=lists)
-    assert some.filenames == [C, D] and some.splits == ["mine"] * 2
-    only = load_captions(published, split_files={"x": lists["rest"]})
-    assert only.filenames == [B] and only.splits == ["x"]
+    path = write(["1003163366", "1002674143_1b742ab4b8"], "mine.txt")
+    some = load_captions(published).select(read_image_ids(path))
+    assert some.filenames == [D, C]
 
 
 def test_a_split_must_be_chosen_and_there(published, write):
     with pytest.raises(ValueError, match=r"'train' \(2\), 'val' \(1\)"):
         load_captions(published, "dev")
-    lists = {name: write([image], name) for name, image in (("x", A), ("y", B))}
-    with pytest.raises(ValueError, match="`split` must be given"):
-        load_captions(published, split_files=lists)
 
 
 def test_without_lists_there_is_no_split(write):
     with pytest.raises(
-        ValueError, match="`split` must be left out.*trainImages.*`split_files`"
+        ValueError, match="`split` must be left out.*trainImages.*`select"
     ):
         load_captions(write(), "train")
 
@@ -243,8 +236,8 @@ def test_a_column_of_splits_is_one_as_in_karpathys_files(write):
     assert load_captions(path, "test").image_ids == ["b", "c"]
     with pytest.raises(ValueError, match=r"'train' \(1\), 'test' \(2\)"):
         load_captions(path)
-    lists = {"mine": write(["c", "a"], "mine.txt")}
-    assert load_captions(path, split_files=lists).image_ids == ["a", "c"]
+    images = read_image_ids(write(["c", "a"], "mine.txt"))
+    assert load_captions(path, "all").select(images).image_ids == ["c", "a"]
 
 
 U, V, W = (
@@ -295,9 +288,9 @@ def test_the_lists_of_tgif_are_found_beside_the_descriptions(tgif, write):
     assert len(test.captions[0]) == 3
     both = load_captions(str(tgif), "train+val")
     assert both.filenames == [U, W] and both.splits == ["train", "val"]
-    lists = {"mine": write([GIFS[2], GIFS[0] + ".gif"], "mine.txt")}
-    mine = load_captions(tgif, split_files=lists)
-    assert mine.image_ids == [GIFS[0], GIFS[2]]
+    path = write([GIFS[2], GIFS[0] + ".gif"], "mine.txt")
+    mine = load_captions(tgif).select(read_image_ids(path))
+    assert mine.image_ids == [GIFS[2], GIFS[0]]
     path = write([U, "https://31.media.tumblr.com/x.gif"], "splits/train.txt")
     with pytest.raises(ValueError, match="of no image.*x.gif") as caught:
         load_captions(tgif, "val")

@@ -36,9 +36,6 @@ def read(batches, *arguments):
 
 MADE = {
     "arrays": lambda: DatasetBatches.from_arrays((X, X[:, :1]), 5, seed=2),
-    "whole batches": lambda: DatasetBatches.from_arrays(
-        (X, [X][0]), 4, drop_remainder=True
-    ),
     "tf.data": lambda: Epochs(shuffled),
     "PyDataset": lambda: Epochs(lambda epoch: Pairs()),
     "generator": lambda: Epochs(generated, 3),
@@ -118,5 +115,5 @@ def test_what_has_no_steps_to_go_on_at_is_refused(make, steps, words):
 def test_arrays_of_other_numbers_of_rows_are_refused():
     with pytest.raises(ValueError, match=r"arrays of \[14, 3\] rows"):
         DatasetBatches.from_arrays((X, X[:3]))
-    with pytest.raises(ValueError, match="batch_size=15 with 14 rows"):
-        DatasetBatches.from_arrays(X, 15, drop_remainder=True)
+    with pytest.raises(ValueError, match="batch_size=0"):
+        DatasetBatches.from_arrays(X, 0)

@@ -140,7 +140,7 @@ def test_features_may_be_a_function_of_the_rows(make):
         ({"batch_size": 12}, "batch_size=12 with 11 dialogs"),
         ({"batch_size": 0}, "batch_size=0"),
         ({"negatives": 7}, "negatives=7 of 7 options"),
-        ({"in_batch_negatives": 2}, "Ask for negatives"),
+        ({"in_batch_negatives": 2}, "negatives=0 of .* in_batch_negatives=2"),
         ({"features": FEATURES[:5]}, r"must have shape \(11, P, D\)"),
     ],
 )

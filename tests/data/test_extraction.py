@@ -276,11 +276,6 @@ def test_an_interrupted_extraction_of_videos_goes_on(tmp_path):
         extract(videos, path, frames=4)
 
 
-def test_a_video_has_at_least_one_frame(tmp_path):
-    with pytest.raises(ValueError, match="`frames` must be at least 1"):
-        extract([], tmp_path / "features.npy", frames=0)
-
-
 def test_frames_are_evenly_taken():
     assert even_frames(8, 8).tolist() == list(range(8))
     assert even_frames(1, 3).tolist() == [0, 0, 0]

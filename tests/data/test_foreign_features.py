@@ -451,15 +451,6 @@ def linked(folder):
     return folder / "in.h5"
 
 
-def virtual(folder):
-    layout = h5py.VirtualLayout((3, 4, 8), "<f4")
-    layout[...] = h5py.VirtualSource("secret.h5", "features", (3, 4, 8))
-    with h5py.File(folder / "in.h5", "w") as file:
-        file["image_id"] = IDS
-        file.create_virtual_dataset("features", layout)
-    return folder / "in.h5"
-
-
 def objects(folder):
     values = np.empty(3, object)
     values[:] = REGIONS
@@ -548,8 +539,7 @@ WRONG = {
     "torch": (torch_file, "Pickles .*runs what is in them.*numpy.save"),
     "torch, folder": (torch_folder, "9.pth.*Pickles .*numpy.save"),
     "lmdb": (database, "LMDB.*numpy.save.*convert the folder"),
-    "link": (linked, "in.h5.*ExternalLink"),
-    "virtual": (virtual, "in.h5.*takes its values of others"),
+    "link": (linked, r"with `image_id` \(3,\) int64. Readable"),
     "no ids": (hdf5({"features": FIXED}), r"`--ids` must .*3 rows of `feat"),
     "matrix without ids": (
         matrix,

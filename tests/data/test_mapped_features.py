@@ -49,11 +49,8 @@ def test_positions_are_pooled_at_once(grids, path, monkeypatch):
     np.testing.assert_array_equal(pool_positions(grids), wanted)
 
 
-def test_zeros_have_no_length_and_lengths_are_positive():
+def test_zeros_have_no_length():
     assert not scale_features(np.zeros((1, 2, 3)), 8.0)[[0]].any()
-    for bad in (0, -1.0, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match="`norm` must be a positive"):
-            scale_features(np.zeros((1, 2, 3)), bad)
 
 
 FEATURES = np.arange(24, dtype="float16").reshape(4, 2, 3)
@@ -130,9 +127,6 @@ def test_numbers_of_files_are_those_of_arrays(path):
     np.testing.assert_array_equal(found[[7, 2]], wanted[[7, 2]])
 
 
-def test_what_cannot_be_counted_is_refused(train):
-    for bad in (train[0], train[:0], lambda rows: train[rows]):
-        with pytest.raises(ValueError, match="`features` must have shape"):
-            StandardizedFeatures(bad)
+def test_a_mean_of_other_features_is_refused(train):
     with pytest.raises(ValueError, match=r"must have shape \(4,\)"):
         StandardizedFeatures(train, [0.0], [1.0])

@@ -27,28 +27,20 @@ def write(tmp_path):
 
 
 def test_without_a_split_all_are_taken(whole):
-    assert take_splits(whole, None, None) is whole
+    assert take_splits(whole, None) is whole
 
 
 def test_own_lists_lie_below_the_folder_of_the_captions(whole, write):
     write("test", "c.gif", "a")
-    some = take_splits(whole, "test", None)
+    some = take_splits(whole, "test")
     assert some.image_ids == [1, 3] and some.splits == ["test"] * 2
     with pytest.raises(ValueError, match=r"'test' \(2\)"):
-        take_splits(whole, "train", None)
+        take_splits(whole, "train")
 
 
 def test_without_lists_there_is_no_split(whole):
-    with pytest.raises(
-        ValueError, match="`split` must be left out.*`split_files`"
-    ):
-        take_splits(whole, "train", None)
-
-
-def test_given_lists_go_before_own_ones(whole, write):
-    write("train", "a")
-    lists = {"mine": write("mine", "b")}
-    assert take_splits(whole, None, lists).splits == ["mine"]
+    with pytest.raises(ValueError, match="`split` must be left out.*`select"):
+        take_splits(whole, "train")
 
 
 def test_an_image_in_two_lists_is_told(whole, write):
@@ -56,7 +48,7 @@ def test_an_image_in_two_lists_is_told(whole, write):
     write("test", "b.gif")
     told = r"'b.gif' is in another split, too"
     with pytest.raises(ValueError, match=told):
-        take_splits(whole, "test", None)
+        take_splits(whole, "test")
 
 
 COUNTS = {"train": 6000, "val": 1, "test": 2}

@@ -41,7 +41,6 @@ def caption_batches():
         tiny_captions(),
         FEATURES,
         4,
-        captions_per_image=2,
         distractors=6,
         distractor_features=FEATURES,
     )

@@ -92,18 +92,6 @@ def test_memory_bounds_change_nothing(max_rows):
     )
 
 
-def test_the_mean_is_per_word_with_the_end_token():
-    speaker, (context, answers, options) = RecurrentSpeaker(), case()
-    state = speaker.begin(context)
-    total, mean = (
-        score_candidates(speaker, state, answers, options, kind=kind)
-        for kind in ("loglik_sum", "loglik_mean")
-    )
-    np.testing.assert_allclose(
-        mean, total / (answers > 0).sum(-1)[options], rtol=1e-6, atol=1e-6
-    )
-
-
 def test_absent_options_score_minus_infinity():
     speaker, (context, answers, options) = RecurrentSpeaker(), case()
     state = speaker.begin(context)
@@ -154,9 +142,3 @@ def test_a_speaker_that_nobody_needs_is_let_go():
     del speaker
     gc.collect()
     assert gone() is None
-
-
-def test_an_unknown_kind_is_refused():
-    context, answers, options = case()
-    with pytest.raises(ValueError, match="`kind` must be one of"):
-        score_candidates(None, context, answers, options, kind="dot")

@@ -27,6 +27,7 @@ from tfcap.data import load_features
 from tfcap.data import load_visdial
 from tfcap.data import read_image_ids
 from tfcap.data import save_features
+from tfcap.data.caption_split import find_rows
 from tfcap.data.coco_instances import load_instances
 from tfcap.data.result_files import load_results
 from tfcap.data.visdial import load_relevance
@@ -309,8 +310,9 @@ def split_list_reader():
     def read(path):
         captions = path.with_name("captions.token")
         captions.write_text(FLICKR, encoding="utf-8")
-        found = load_captions(captions, split_files={"test": path})
-        return set(found.filenames)
+        whole = load_captions(captions)
+        rows = find_rows(whole, read_image_ids(path), str(path))
+        return set(whole.take(rows).filenames)
 
     def plain(lines):
         found = plain_list(lines)

@@ -105,8 +105,8 @@ def rewards():
         ("twins", {"same": "same"}),
     ]
     contrasts = [
-        ("decoupled", {}),
-        ("coupled", {"decoupled": False, "combine": "sum"}),
+        ("both directions", {}),
+        ("added up", {"combine": "sum"}),
         ("no siblings", {"siblings": False}),
         ("one direction", {"directions": ("text",)}),
         ("cold", {"temperature": 0.01}),
@@ -121,7 +121,7 @@ def rewards():
 CASES = {name: (kind, options) for name, kind, options in rewards()}
 #: Rows, samples, and words that can be said.
 ONE, SEVERAL = (3, 1, 2), (2, 2, 2)
-SEVERAL_OF = ("hinge, hardest", "hinge, sum", "contrast, decoupled")
+SEVERAL_OF = ("hinge, hardest", "hinge, sum", "contrast, both directions")
 
 
 @pytest.mark.parametrize(

@@ -236,18 +236,3 @@ def test_what_cannot_judge_or_speak_is_refused():
     evaluator.vocabulary_size = tiny.VOCABULARY + 1
     with pytest.raises(ValueError, match="`evaluator` must read the speaker's"):
         DiscriminatorLoss(evaluator, sample()).loss(Episode(speaker, INPUTS))
-
-
-def test_captions_of_the_same_image_are_not_those_of_another():
-    speaker, evaluator = learners()
-    same = np.array([7, 8, 7, -1, -1])
-    episode = Episode(speaker, {**INPUTS, "row": same})
-    objective = DiscriminatorLoss(evaluator, sample(), 0.0, same="row")
-    _, _, logs = objective.per_sample_loss(episode)
-    theirs = chances(evaluator, HUMAN, HUMAN > 0)[..., 0]
-    apart = ~np.eye(5, dtype=bool)
-    apart[0, 2] = apart[2, 0] = False
-    wanted = (theirs * apart).sum(1) / apart.sum(1)
-    np.testing.assert_allclose(
-        logs["mismatched"][:, 0], wanted, rtol=1e-4, atol=1e-6
-    )

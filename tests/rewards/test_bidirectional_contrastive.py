@@ -51,7 +51,7 @@ def look(listener, key):
     [
         {},
         {"combine": "sum", **NEAR},
-        {"directions": ("text",), "decoupled": False, "siblings": False},
+        {"directions": ("text",), "siblings": False},
     ],
 )
 def test_is_the_reward_of_the_paper(scored, options):

@@ -5,7 +5,6 @@ from tests import captions
 from tfcap import text
 from tfcap.decoding import Rollout
 from tfcap.rewards import BLEU
-from tfcap.text.rewards import bleu_reward
 from tfcap.text.scores.bleu import SMOOTHINGS
 
 BATCH = captions.Batch()
@@ -43,13 +42,12 @@ def test_several_orders_are_weighted_and_added_up():
 
 
 @pytest.mark.parametrize("method", ["none", "floor", "exp"])
-def test_effective_order_is_that_of_sacrebleu(method):
+def test_smoothings_are_those_of_sacrebleu(method):
     sacrebleu = pytest.importorskip("sacrebleu")
     ours = {"none": None, "floor": "floor", "exp": "exponential"}
     oracle = sacrebleu.metrics.BLEU(
         tokenize="none",
         smooth_method=method,
-        effective_order=True,
         force=True,
     )
     wanted = [
@@ -59,32 +57,10 @@ def test_effective_order_is_that_of_sacrebleu(method):
         / 100
         for said, human in zip(*BATCH.aligned())
     ]
-    reward = BLEU(4, ours[method], True, jit_compile=False)
+    reward = BLEU(4, ours[method], jit_compile=False)
     # Where an order has no match, "none" is a root of 1e-15.
     atol = 1e-3 if method == "none" else 1e-6
     np.testing.assert_allclose(score(reward), wanted, rtol=1e-5, atol=atol)
-
-
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
-def test_effective_order_is_that_of_the_host(smoothing):
-    said = [" ".join(words) for rows in BATCH.captions for words in rows]
-    human = [
-        [" ".join(words) for words in rows]
-        for rows in BATCH.references
-        for _ in BATCH.captions[0]
-    ]
-    options = {"smoothing": smoothing, "effective_order": True}
-    wanted = bleu_reward(**options)(said, references=human)
-    reward = BLEU(4, count_eos=False, jit_compile=False, **options)
-    np.testing.assert_allclose(score(reward), wanted, rtol=2e-5, atol=1e-6)
-
-
-def test_a_perfect_short_caption_is_worth_one_with_effective_order():
-    tokens = captions.encode([["red", "bus"]], 3)[None]
-    rollout, episode = captions.rollout(tokens), captions.episode(tokens)
-    for kind, least, most in ((True, 0.999, 1.001), (False, 0.0, 0.1)):
-        reward = BLEU(4, effective_order=kind, jit_compile=False)
-        assert least < float(reward(rollout, episode)[0, 0]) < most
 
 
 def test_an_image_without_references_is_worth_nothing():

@@ -14,14 +14,14 @@ from tfcap.text.ngrams import pack_ngrams
 CORPUS, VOCABULARY = captions.corpus(), captions.VOCABULARY
 
 
-def counted(corpus, eos=True, max_order=4):
+def counted(corpus, eos=True):
     """Documents of each n-gram of ids, by sets."""
     documents = collections.Counter()
     for sentences in corpus:
         held = set()
         for words in sentences:
             ids = VOCABULARY.encode(words, eos=eos)
-            for n in range(1, max_order + 1):
+            for n in range(1, 5):
                 starts = range(len(ids) - n + 1)
                 held |= {tuple(ids[i : i + n]) for i in starts}
         documents.update(held)
@@ -38,14 +38,11 @@ def unpacked(table):
 
 
 @pytest.mark.parametrize("eos", [True, False])
-@pytest.mark.parametrize("max_order", [2, 4])
-def test_counts_are_those_of_sets(eos, max_order, monkeypatch):
-    wanted = counted(CORPUS, eos, max_order)
+def test_counts_are_those_of_sets(eos, monkeypatch):
+    wanted = counted(CORPUS, eos)
     for chunk in (8192, 7):
         monkeypatch.setattr(ngram_counting, "_CHUNK", chunk)
-        table = captions.frequencies(
-            count_eos=eos, max_order=max_order, min_count=1
-        )
+        table = captions.frequencies(count_eos=eos, min_count=1)
         assert unpacked(table) == wanted
         assert table.num_documents == len(CORPUS)
 
@@ -81,7 +78,7 @@ def test_words_and_padded_ids_are_counted_alike():
 
 
 def test_it_is_saved_and_loaded(tmp_path):
-    table = captions.frequencies(count_eos=False, max_order=3)
+    table = captions.frequencies(count_eos=False)
     table.save(tmp_path / "table")
     again = DocumentFrequencies.load(tmp_path / "table", VOCABULARY)
     assert vars(again).keys() == vars(table).keys()
@@ -117,6 +114,15 @@ def test_other_files_are_refused(tmp_path):
             DocumentFrequencies.load(path, VOCABULARY)
 
 
+def test_a_file_with_shorter_n_grams_alone_is_refused(tmp_path):
+    captions.frequencies().save(tmp_path / "table.npz")
+    with np.load(tmp_path / "table.npz") as file:
+        arrays = {**file, "max_order": 3}
+    np.savez(tmp_path / "table.npz", **arrays)
+    with pytest.raises(ValueError, match="`path` must name a table"):
+        DocumentFrequencies.load(tmp_path / "table.npz", VOCABULARY)
+
+
 def test_fewer_than_two_documents_are_refused():
     for documents in (CORPUS[:1], []):
         with pytest.raises(ValueError, match="must be at least 2"):
@@ -125,8 +131,9 @@ def test_fewer_than_two_documents_are_refused():
 
 def test_batches_are_refused_and_a_dict_is_its_values():
     batches = tf.data.Dataset.from_tensors({"caption": np.ones((2, 1, 3))})
+    batches = batches.repeat(2)
     for vocabulary in VOCABULARY, None:
-        with pytest.raises(TypeError, match="dicts of caption. Take"):
+        with pytest.raises(TypeError, match="`references` must hold"):
             DocumentFrequencies.from_references(batches, vocabulary)
     by_image = dict(enumerate(CORPUS))
     found = DocumentFrequencies.from_references(by_image, VOCABULARY)

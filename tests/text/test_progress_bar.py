@@ -1,3 +1,4 @@
+import contextlib
 import io
 
 import pytest
@@ -21,7 +22,10 @@ def clock(monkeypatch):
 
 def written(file, clock, **options):
     """What is written while two parts take one and four seconds."""
-    with ProgressBar(file, **options) as progress:
+    with (
+        contextlib.redirect_stderr(file),
+        ProgressBar(**options) as progress,
+    ):
         for seconds, arguments in (
             (0.0, ("bleu", 0, 8)),
             (1.0, ("bleu", 8, 8)),

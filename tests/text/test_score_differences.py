@@ -51,7 +51,7 @@ def test_intervals_hold_the_difference_and_pairs_make_them_narrow():
     easy = rng.normal(size=400)
     ours = {"cider_d": Scores(float(np.mean(easy + 0.1)), easy + 0.1)}
     theirs = {"cider_d": Scores(float(np.mean(easy)), easy)}
-    (found,) = score_differences(ours, theirs, samples=200).values()
+    (found,) = score_differences(ours, theirs).values()
     assert found.difference == pytest.approx(0.1)
     # Every image is easier by as much: no draw changes the difference.
     np.testing.assert_allclose(found[1:], 0.1)
@@ -65,14 +65,13 @@ def test_intervals_hold_the_difference_and_pairs_make_them_narrow():
     table = differences_table({"cider_d": found})
     assert f"CIDEr-D   {found.difference:+10.4f}" in table
     assert "  95 % interval\n" in table
-    assert "  99 % interval\n" in differences_table({"cider_d": found}, 0.99)
 
 
 def test_one_image_bounds_nothing():
     for each in [0.5], [0.5, np.nan]:
         some = {"rouge_l": Scores(0.5, np.array(each))}
         more = {"rouge_l": Scores(0.2, np.full(len(each), 0.2))}
-        found = score_differences(some, more, samples=9)["rouge_l"]
+        found = score_differences(some, more)["rouge_l"]
         assert found == (0.3, -np.inf, np.inf)
     assert "    -inf     +inf" in differences_table({"rouge_l": found})
 
@@ -93,7 +92,3 @@ def test_what_cannot_be_drawn_is_left_out_and_other_images_are_refused():
     more = {"bleu_1": Scores(0.0, np.zeros(3))}
     with pytest.raises(ValueError, match="scores of \\[2, 3\\] captions"):
         score_differences(some, more)
-    with pytest.raises(ValueError, match="`level` must be in"):
-        score_differences(some, some, level=1.0)
-    with pytest.raises(ValueError, match="`samples` must be .*samples=0"):
-        score_differences(some, some, samples=0)

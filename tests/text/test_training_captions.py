@@ -43,9 +43,9 @@ def test_other_scores_are_those_of_their_functions():
     texts = ["A dog runs.", "A cat runs.", "Two dogs"]
     words = caption_tokenize_batch(texts)
     said = [["a", "dog", "runs"], ["two", "cats"]]
-    training = tfcap.text.TrainingCaptions(texts, order=2, min_count=1)
+    training = tfcap.text.TrainingCaptions(texts)
     found = training.scores(said)
-    model = NgramLanguageModel(words, 2, 1)
+    model = NgramLanguageModel(words)
     assert found["lm_log_prob"].corpus == model.log_prob(said).corpus
     assert found["novelty"] == novelty(said, words)[:1] + (
         pytest.approx([0, 1]),

@@ -136,7 +136,7 @@ def test_samples_and_tensors_decode_too(vocabulary):
 def test_an_id_out_of_range_is_named_with_the_size(vocabulary, bad):
     with pytest.raises(ValueError, match=rf"\[0, 7\).*Received: {bad} at in"):
         vocabulary.decode([4, bad])
-    with pytest.raises(ValueError, match=rf"^Row 1: `ids`.*: {bad} at index 2"):
+    with pytest.raises(ValueError, match=rf"^`ids`.*: {bad} at index 2"):
         vocabulary.decode_batch([[4, 4, 4], [4, 5, bad]])
     assert vocabulary.decode([4, 2, bad]) == "a"
 
@@ -145,7 +145,7 @@ def test_an_id_out_of_range_is_named_with_the_size(vocabulary, bad):
 def test_what_is_no_id_is_refused(vocabulary, bad):
     with pytest.raises(TypeError, match="`ids` must be"):
         vocabulary.decode(bad)
-    with pytest.raises(TypeError, match="Row 0: `ids` must be"):
+    with pytest.raises(TypeError, match="`ids` must be"):
         vocabulary.decode_batch([bad])
 
 

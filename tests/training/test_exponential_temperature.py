@@ -5,10 +5,10 @@ import pytest
 from tfcap.training import ExponentialTemperature
 
 
-def test_temperature_cools_in_stairs_to_its_floor():
-    schedule = ExponentialTemperature(2.0, rate=0.1, minimum=0.5, every=5)
+def test_temperature_cools_to_its_floor():
+    schedule = ExponentialTemperature(2.0, rate=0.1, minimum=0.5)
     for step in range(30):
-        expected = max(0.5, 2.0 * math.exp(-0.1 * (step - step % 5)))
+        expected = max(0.5, 2.0 * math.exp(-0.1 * step))
         assert float(schedule(step)) == pytest.approx(expected)
     assert float(schedule(29)) == 0.5
 

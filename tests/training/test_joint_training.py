@@ -682,7 +682,7 @@ def test_batches_are_accumulated_by_keras():
     np.testing.assert_allclose(*tables, rtol=1e-4, atol=1e-6)
 
 
-def test_weights_of_rows_and_classes_are_refused():
+def test_weights_of_rows_are_refused():
     model = trained(TeacherForcing())
     labels, weights = np.zeros(4, "int32"), np.array([0.0, 1.0, 1.0, 1.0])
     batches = tf.data.Dataset.from_tensors((DATA, labels, weights))
@@ -693,8 +693,6 @@ def test_weights_of_rows_and_classes_are_refused():
         model.evaluate(batches, verbose=0)
     with pytest.raises(ValueError, match=rule):
         model.fit(DATA, sample_weight=weights, verbose=0)
-    with pytest.raises(ValueError, match="`class_weight` must be None"):
-        model.fit(DATA, class_weight={0: 2.0})
 
 
 def test_what_trains_is_not_saved_whole(tmp_path):

@@ -149,7 +149,7 @@ def strangers(batches, one_hot):
 
     data = batches.dialogs
     words = data.answers[data.options] * (data.options >= 0)[..., None]
-    inputs = {**batches.inputs(np.arange(8)), "candidates": words}
+    inputs = {**batches.inputs(np.arange(8)), "options": words}
     labels = data.gt_index
     if one_hot:
         labels = (np.arange(6) == labels[..., None]).astype("float32")
@@ -165,7 +165,7 @@ def strangers(batches, one_hot):
 def test_any_data_set_of_candidates_is_ranked(batches, one_hot, make):
     dataset, plain = strangers(batches, one_hot), dialogs.batches()
     plain.dialogs = dataclasses.replace(batches.dialogs, relevance=None)
-    options, network = {"verbose": 0, "options": "candidates"}, make("lf")
+    options, network = {"verbose": 0}, make("lf")
     inputs = dataset.map(lambda x, y: x)
     with run_eagerly():
         wanted = rank_candidates(network, plain, 3, verbose=0).result()
@@ -181,9 +181,10 @@ def test_any_data_set_of_candidates_is_ranked(batches, one_hot, make):
 
 def test_candidates_and_labels_are_asked_for_by_a_sentence(batches):
     dataset, network = strangers(batches, False), dialogs.discriminator("lf")
-    with pytest.raises(ValueError, match="'options', candidate answers.*Name"):
-        rank_candidates(network, dataset, verbose=0)
-    named = {"verbose": 0, "options": "candidates"}
+    bare = dataset.map(lambda x, y: ({"question": x["question"]}, y))
+    with pytest.raises(ValueError, match="'options', candidate answers"):
+        rank_candidates(network, bare, verbose=0)
+    named = {"verbose": 0}
     with pytest.raises(ValueError, match="pairs of inputs and labels"):
         inputs = dataset.map(lambda x, y: x)
         rank_candidates(network, inputs, **named)
@@ -195,7 +196,7 @@ def test_candidates_and_labels_are_asked_for_by_a_sentence(batches):
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 def test_a_candidate_that_takes_no_part_is_no_rival(batches):
     network = dialogs.discriminator("lf")
-    options = {"verbose": 0, "options": "candidates"}
+    options = {"verbose": 0}
     with run_eagerly():
         for inputs, labels in strangers(batches, True).take(1):
             scores = candidate_scores(network, inputs, **options)
@@ -214,11 +215,11 @@ def test_a_candidate_that_takes_no_part_is_no_rival(batches):
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 def test_batches_of_other_numbers_of_rounds_are_scored(batches):
     network = dialogs.discriminator("lf")
-    options = {"verbose": 0, "options": "candidates"}
+    options = {"verbose": 0}
     (whole,) = strangers(batches, False).map(lambda x, y: x).take(1)
-    keys = ("question", "history", "candidates")
+    keys = ("question", "history", "options")
     short = {k: v[:, :2] if k in keys else v for k, v in whole.items()}
-    short["candidates"] = short["candidates"][:, :, :4]
+    short["options"] = short["options"][:, :, :4]
     with run_eagerly():
         wanted = candidate_scores(network, whole, **options)
         found = candidate_scores(network, [whole, short], **options)

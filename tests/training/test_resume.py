@@ -341,6 +341,11 @@ def test_as_a_callback_of_another_model_it_tells_how(tmp_path):
         linear().fit(X, Y, callbacks=[Resume(tmp_path)], verbose=0)
 
 
+def test_callbacks_may_be_given_by_their_place(tmp_path, capsys):
+    scst().fit(WORDS, None, SIZE, 1, 2, [Resume(tmp_path)])
+    assert f"{tmp_path}: resumes exactly" in capsys.readouterr().out
+
+
 def test_it_ends_where_it_was_stopped_early(tmp_path):
     class End(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):

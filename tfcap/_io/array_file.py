@@ -1,6 +1,5 @@
 """Files of arrays, in NumPy's format `.npz`, whose damage shows."""
 
-import os
 import zipfile
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tfcap._io.file_limits import check_unpacked
+from tfcap._io.file_limits import limit
 from tfcap._io.whole_file import whole_file
 
 
@@ -74,7 +73,14 @@ def load_arrays(
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                check_archive(archive)
+                parts = archive.infolist()
+                # Parts that are not compressed take what the file has.
+                size = sum(x.file_size for x in parts if x.compress_type)
+                if size > (most := limit("TFCAP_MAX_BYTES")):
+                    raise ValueError(
+                        f"{size:,} bytes are more than {most:,}, the limit "
+                        "TFCAP_MAX_BYTES"
+                    )
                 # NumPy does not look where it reads less than a part holds.
                 if damaged := archive.testzip():
                     raise ValueError(f"the checksum of {damaged} is another")
@@ -89,14 +95,3 @@ def load_arrays(
     if absent:
         raise ValueError(f"it holds no {', '.join(absent)}")
     return arrays
-
-
-def check_archive(archive: zipfile.ZipFile):
-    """Refuses an archive whose compressed parts would fill the memory.
-
-    Raises:
-        ValueError: See `check_unpacked()`.
-    """
-    unpacked = sum(x.file_size for x in archive.infolist() if x.compress_type)
-    # Parts may lie upon each other.
-    check_unpacked(archive.fp.seek(0, os.SEEK_END), unpacked)

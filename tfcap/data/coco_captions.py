@@ -39,7 +39,6 @@ def load_captions(
     path: str | os.PathLike,
     split: str | list[str] | None = None,
     skip_empty: bool = False,
-    split_files: dict | None = None,
 ) -> CaptionSplit:
     """Reads a file of captions, as data sets are published.
 
@@ -60,15 +59,14 @@ def load_captions(
         path: String or path, gzipped or not.
         split: String or list of strings, optional, which splits to read;
             several may be joined by a plus, `"train+restval"`, and `"all"` are
-            all. Must be given if the file, or `split_files`, has several.
+            all. Must be given if the file has several. A file without splits
+            has those of the lists of Flickr8k or TGIF beside it, `"train"`,
+            `"val"` and `"test"`. Of lists of one's own, see
+            `CaptionSplit.select()`.
         skip_empty: Boolean, whether captions without words, and images
             without captions, are left out instead of refused; the result says
             how many (`skipped_captions`, `skipped_images`). Defaults to
             `False`.
-        split_files: Dict of split name to the path of a list of its images
-            (see `read_image_ids()`), optional. Defaults to the splits in the
-            file; where it has none, to the lists of Flickr8k or TGIF beside
-            it, as `"train"`, `"val"` and `"test"`.
 
     Returns:
         A `CaptionSplit`, in the order of the images in the file. Image ids
@@ -117,9 +115,9 @@ def load_captions(
             problem = "`images` is no list of images"
             raise malformed(path, "", problem, _LAYOUTS)
     whole = entries.to_split()
-    if (split, split_files) == (None, None) and _DOMAINS >= {*whole.splits}:
+    if split is None and _DOMAINS >= {*whole.splits}:
         split = "all"
-    chosen = take_splits(whole, split, split_files)
+    chosen = take_splits(whole, split)
     return _with_captions(chosen, entries.noun, skip_empty)
 
 
@@ -175,7 +173,7 @@ def _read_karpathy(path, images):
 def _with_captions(split, noun, skip_empty):
     """A split of texts, of whose entries each image has some that count."""
     path, tokens = split.source, []
-    kept, captions, skipped = [], [], 0
+    kept, captions, skipped, bare = [], [], 0, []
     for row, image_id in enumerate(split.image_ids):
         image, counting = f"image {image_id!r:.60}", []
         for place, entry, key in split.captions[row]:
@@ -197,6 +195,8 @@ def _with_captions(split, noun, skip_empty):
             kept.append(row)
             captions.append([text for *_, text in counting])
             tokens.append([found[:2] for found in counting])
+        else:
+            bare.append(image_id)
     if not kept:
         raise malformed(path, "", "there is no caption", _LAYOUTS)
     return dataclasses.replace(
@@ -204,10 +204,7 @@ def _with_captions(split, noun, skip_empty):
         captions=captions,
         tokens=_tokens(path, tokens) if noun == "sentence" else None,
         skipped_captions=skipped,
-        skipped_images=tuple(
-            split.image_ids[row]
-            for row in sorted({*range(len(split))} - {*kept})
-        ),
+        skipped_images=tuple(bare),
     )
 
 

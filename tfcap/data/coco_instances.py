@@ -63,9 +63,6 @@ def load_instances(path: str | os.PathLike) -> dict:
     for i, category in enumerate(categories):
         where = f"category number {i}"
         number = field(path, where, category, "id", ID, _LAYOUT)
-        if number in names:
-            problem = f"the category {number} is there already"
-            raise malformed(path, where, problem, "Keep one of each id.")
         names[number] = field(path, where, category, "name", "text", _LAYOUT)
     for i, image in enumerate(images):
         where = f"image number {i}"

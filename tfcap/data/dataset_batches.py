@@ -55,10 +55,10 @@ class DatasetBatches(StepBatches):
         self.fixed = fixed
 
     @classmethod
-    def from_arrays(
-        cls, arrays, batch_size=32, seed=0, shuffle=True, drop_remainder=False
-    ):
+    def from_arrays(cls, arrays, batch_size=32, seed=0, shuffle=True):
         """Batches of the rows of arrays, in another order in each epoch.
+
+        The last batch of an epoch may be smaller.
 
         Args:
             arrays: Array, or dict, tuple or list of arrays or of such, of the
@@ -66,9 +66,6 @@ class DatasetBatches(StepBatches):
             batch_size: Integer. Defaults to `32`.
             seed: Integer, which the order depends on. Defaults to `0`.
             shuffle: Boolean. Defaults to `True`.
-            drop_remainder: Boolean, whether the rows of an epoch that fill no
-                batch are left out. Defaults to `False`: the last batch may be
-                smaller.
 
         Returns:
             `DatasetBatches`.
@@ -86,10 +83,9 @@ class DatasetBatches(StepBatches):
                 f"arrays of {sizes} rows."
             )
         total = sizes[0]
-        check_batch_size(batch_size, total if drop_remainder else None, "rows")
-        steps = (
-            total // batch_size if drop_remainder else -(-total // batch_size)
-        )
+        check_batch_size(batch_size)
+
+        steps = -(-total // batch_size)
 
         @functools.lru_cache(maxsize=2)
         def order(epoch):
@@ -102,7 +98,7 @@ class DatasetBatches(StepBatches):
             rows = order(epoch)[index * batch_size : (index + 1) * batch_size]
             return _mapped(lambda array: array[rows], arrays)
 
-        return cls(batch, steps, drop_remainder or total % batch_size == 0)
+        return cls(batch, steps, total % batch_size == 0)
 
 
 class Epochs:
@@ -206,8 +202,6 @@ def _length(data):
     if hasattr(data, "cardinality"):
         known = int(data.cardinality())
         return known if known >= 0 else None
-    if hasattr(data, "num_batches"):
-        return data.num_batches
     return len(data) if hasattr(data, "__len__") else None
 
 

@@ -136,15 +136,11 @@ class DialogBatches(RowBatches):
     def _check(self):
         check_features(self.features, len(self.dialogs), "dialogs")
         width = self.dialogs.options.shape[-1]
-        if not 0 <= self.negatives < max(width, 1):
+        others = self.in_batch_negatives
+        if not bool(others) <= self.negatives < max(width, 1):
             raise ValueError(
-                "`negatives` must be less than the number of options. "
-                f"Received: negatives={self.negatives} of {width} options."
-            )
-        if self.in_batch_negatives and not self.negatives:
-            raise ValueError(
-                "`in_batch_negatives` are drawn from the other questions' "
-                "`negatives`. Received: in_batch_negatives="
-                f"{self.in_batch_negatives}, negatives=0. Ask for negatives, "
-                "too."
+                "`negatives` must be less than the number of options, and at "
+                "least 1 where `in_batch_negatives` are drawn of them. "
+                f"Received: negatives={self.negatives} of {width} options, "
+                f"in_batch_negatives={others}."
             )

@@ -8,7 +8,6 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfcap.data.entry_problems import listed
 from tfcap.text import DocumentFrequencies
@@ -147,24 +146,6 @@ class EncodedCaptions:
         """Number of captions of each image, of shape `(M,)`."""
         first = self.references[..., 0]
         return np.count_nonzero(first != self.vocabulary.pad, axis=-1)
-
-    def select(self, rows: NDArray) -> "EncodedCaptions":
-        """The images at some rows.
-
-        Args:
-            rows: Integer array of row numbers.
-
-        Returns:
-            An `EncodedCaptions`. Images keep N, so that batches of several
-            parts have one shape.
-        """
-        rows = np.asarray(rows, np.int64)
-        return dataclasses.replace(
-            self,
-            image_ids=self.image_ids[rows],
-            references=self.references[rows],
-            texts=[self.texts[row] for row in rows],
-        )
 
     def document_frequencies(self) -> DocumentFrequencies:
         """Document frequencies over the images, counted at the first call.

@@ -79,10 +79,6 @@ def extract_features(
     >>> tfcap.data.load_features(path, ["brighter"])[0, :, 0]
     array([0. , 0.2, 0.4], dtype=float16)
     """
-    if frames is not None and frames < 1:
-        raise ValueError(
-            f"`frames` must be at least 1. Received: frames={frames}."
-        )
     check_batch_size(batch_size)
     if isinstance(backbone, str):
         backbone = named_backbone(backbone)
@@ -243,23 +239,20 @@ def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
 
 def _read(source, of_file, of_array):
     """Reads a file or an array, and names the one that cannot be read."""
-    if not isinstance(source, str | os.PathLike):
-        try:
+    is_path = isinstance(source, str | os.PathLike)
+    try:
+        if not is_path:
             return of_array(source)
-        except (IndexError, TypeError, ValueError) as error:
-            problem, what = error, f"{type(source).__name__}"
-    else:
-        try:
-            with open_image(source) as opened:
-                return of_file(opened)
-        except ValueError as error:
-            problem, what = error, f"{str(source)!r}"
-    raise ValueError(
-        "`images` must be readable image files or arrays (height, width, 3). "
-        f"Received: {what} ({problem}). Get the image again, or pass "
-        "`skip_unreadable=True` (--skip-unreadable) to leave out and list all "
-        "such; what is done so far is kept."
-    ) from problem
+        with open_image(source) as opened:
+            return of_file(opened)
+    except (IndexError, TypeError, ValueError) as error:
+        what = repr(str(source)) if is_path else type(source).__name__
+        raise ValueError(
+            "`images` must be readable image files or arrays (height, width, "
+            f"3). Received: {what} ({error}). Get the image again, or pass "
+            "`skip_unreadable=True` (--skip-unreadable) to leave out and list "
+            "all such; what is done so far is kept."
+        ) from error
 
 
 def _of_array(pixels, size):

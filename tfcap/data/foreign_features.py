@@ -18,7 +18,6 @@ from collections import Counter
 import numpy as np
 
 from tfcap._io import read_json
-from tfcap._io.file_limits import check_unpacked
 from tfcap.data.caption_split import CaptionSplit
 from tfcap.data.caption_split import row_finder
 from tfcap.data.entry_problems import is_image_id
@@ -145,7 +144,7 @@ def convert_features(
         shapes = {i: found[p][2] for i, p in known.items() if found[p][2]}
         axis, size = _feature_axis(source, shapes)
         counts = {i: math.prod(s) // size for i, s in shapes.items()}
-        least, most = min(counts.values()), max(counts.values())
+        most = max(counts.values())
         name = os.path.basename(os.path.realpath(source))
         with FeatureWriter(
             path,
@@ -156,10 +155,9 @@ def convert_features(
             layer=" ".join(filter(None, [name, array])),
         ) as writer:
             if progress:
-                fewest = "" if least == most else f"{least:,} to "
                 print(
-                    f"{source}: {len(known):,} images, {fewest}{most:,} "
-                    f"positions of {size:,} features",
+                    f"{source}: {len(known):,} images of {most:,} positions, "
+                    f"or fewer, of {size:,} features",
                     flush=True,
                 )
             _write(writer, find, [*known.values()], found, axis, bar)
@@ -327,15 +325,14 @@ def _of_file(path, array, lists, alone):
             yield from _of_arrays(_of_archive(path), *options)
         elif h5py.is_hdf5(path):
             with h5py.File(path, rdcc_nbytes=_CHUNKS) as file:
-                yield from _of_arrays(_of_hdf5(file, path), *options)
+                yield from _of_arrays(_of_hdf5(file), *options)
         elif b"\t" in head and b"\0" not in head and head[:1] != b"\x80":
             yield from _of_tsv(path)
         else:
             raise _unknown(path, f"bytes that begin with {head[:16]!r}")
-    except FileNotFoundError:
-        raise
     except _DAMAGE as error:
-        if str(error).startswith("`"):
+        ours = str(error).startswith("`")
+        if ours or isinstance(error, FileNotFoundError):
             raise
         raise ValueError(
             "`source` (--from) must name features that can be read. Received: "
@@ -343,27 +340,13 @@ def _of_file(path, array, lists, alone):
         ) from error
 
 
-def _of_hdf5(file, path):
-    """Data sets of an HDF5 file, which may neither be others' nor too large."""
+def _of_hdf5(file):
+    """Data sets of an HDF5 file by their names."""
     import h5py
 
-    sets = {}
-
-    def problem(name, link):
-        if not isinstance(link, h5py.HardLink):
-            return f"{name!r:.80} is a {type(link).__name__}"
-        if isinstance(thing := file[name], h5py.Dataset):
-            sets[name] = thing
-            if thing.external or thing.is_virtual:
-                return f"{name!r:.80} takes its values of others"
-        return None
-
-    # What h5py calls cannot raise.
-    if found := file.visititems_links(problem):
-        raise ValueError(found)
-    sizes = [(x.size or 0) * x.dtype.itemsize for x in sets.values()]
-    check_unpacked(os.path.getsize(path), sum(sizes))
-    return sets
+    things = {}
+    file.visititems(lambda name, thing: things.update({name: thing}))
+    return {n: x for n, x in things.items() if isinstance(x, h5py.Dataset)}
 
 
 def _of_archive(path):

@@ -1,6 +1,5 @@
 """Image features as batches take them: arrays, readers or functions."""
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -146,20 +145,12 @@ def scale_features(features, norm: float):
         What gives float32 features `(B, P, D)` when indexed with an array of
         rows: they are scaled when they are read.
 
-    Raises:
-        ValueError: If the length is not positive.
-
     Example:
 
     >>> scaled = tfcap.data.scale_features(np.array([[[3.0, 4.0]]]), 10.0)
     >>> scaled[[0]]
     array([[[6., 8.]]], dtype=float32)
     """
-    if not 0 < norm < math.inf:
-        raise ValueError(
-            f"`norm` must be a positive length. Received: norm={norm!r}. Leave "
-            "it out to take features as they are."
-        )
 
     def scale(values):
         length = np.linalg.norm(values, axis=-1, keepdims=True)
@@ -181,7 +172,8 @@ class StandardizedFeatures(PreparedFeatures):
             indexed with an array of rows, as `load_features(lazy=True)` does,
             or a function of such an array.
         mean: Float array of shape `(D,)`. Defaults to `None`: mean and
-            deviation are computed of these features, which reads them once.
+            deviation are computed of these features, which reads them once;
+            not of a function.
         deviation: Float array of shape `(D,)`, positive. One that is computed
             is 1 for a feature that is the same everywhere, which becomes 0.
 
@@ -223,18 +215,11 @@ class StandardizedFeatures(PreparedFeatures):
 
 def _statistics(features):
     """Mean and deviation of each feature, over images and positions."""
-    shape = getattr(features, "shape", ())
-    if len(shape) != 3 or not shape[0]:
-        raise ValueError(
-            "`features` must have shape (M, P, D) with at least one image. "
-            f"Received: features.shape={tuple(shape)}. Pass an array or "
-            "`load_features(path, lazy=True)`."
-        )
     count, mean, squares = 0, 0.0, 0.0
-    for rows in _chunks(shape[0]):
+    for rows in _chunks(len(features)):
         values, mask = features[rows], position_mask(features, rows)
-        values = values.reshape(-1, shape[-1]) if mask is None else values[mask]
-        values = np.asarray(values, np.float64)
+        values = np.asarray(values if mask is None else values[mask], float)
+        values = values.reshape(-1, values.shape[-1])
         part = values.mean(0)
         # Sums of squares about the mean add up like this; about 0 they
         # would lose what is small beside the mean.

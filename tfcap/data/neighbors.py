@@ -19,8 +19,7 @@ def nearest_neighbors(embeddings: NDArray, k, block: int = 1024) -> NDArray:
         near ones the first; never the row itself.
 
     Raises:
-        ValueError: If there are not as many other rows, or a number is not
-            finite.
+        ValueError: If there are not as many other rows.
 
     Example:
 
@@ -38,11 +37,6 @@ def nearest_neighbors(embeddings: NDArray, k, block: int = 1024) -> NDArray:
         raise ValueError(
             "`k` must be in 1..M - 1 for `embeddings` of shape (M, D). "
             f"Received: k={k}, embeddings.shape={embeddings.shape}."
-        )
-    if not np.isfinite(embeddings).all():
-        raise ValueError(
-            "`embeddings` must be finite. Received: infinite or undefined "
-            f"numbers in {int((~np.isfinite(embeddings)).any(1).sum())} rows."
         )
     blocks = np.array_split(
         np.arange(len(embeddings)), range(block, len(embeddings), block)

@@ -17,11 +17,6 @@ IMAGE_ENDINGS = (
     *(".jpg", ".jpeg", ".jfif", ".png", ".webp", ".avif", ".bmp", ".gif"),
     *(".tif", ".tiff"),
 )
-#: What systems keep beside files that people see, besides hidden files.
-_SYSTEM = (
-    *("__macosx", "@eadir", "#recycle", "$recycle.bin"),
-    *("thumbs.db", "desktop.ini"),
-)
 
 
 class Photographs:
@@ -51,8 +46,8 @@ class Photographs:
         for a photograph that is missing, or damaged, which is warned of.
 
     Raises:
-        ValueError: If `folder` is no folder, or has none of the photographs.
-        OSError: If a folder in it cannot be read.
+        ValueError: If `folder` has none of the photographs.
+        OSError: If it, or a folder in it, cannot be read.
 
     Example:
 
@@ -122,9 +117,8 @@ def image_files(
 ) -> dict[str, str]:
     """Paths of the images in a folder and those within, by name.
 
-    Hidden files and folders are left out, such as the `._a.jpg` of a Mac's
-    archive, and what systems keep in folders of theirs, such as `__MACOSX`.
-    Links to folders are not followed.
+    Files and folders whose names begin with a dot are left out, such as the
+    `._a.jpg` of a Mac's archive. Links to folders are not followed.
 
     Args:
         folder: String or path.
@@ -137,8 +131,8 @@ def image_files(
         Dict of paths by path below the folder, with slashes.
 
     Raises:
-        ValueError: If there is no such folder, or no image in it.
-        OSError: If one of the folders cannot be read.
+        ValueError: If there is no image in it.
+        OSError: If it, or one of the folders in it, cannot be read.
 
     Example:
 
@@ -149,12 +143,6 @@ def image_files(
     >>> [*tfcap.data.image_files(folder)]
     ['b.jpg']
     """
-    if not os.path.isdir(folder):
-        raise ValueError(
-            f"`{argument}` must be a folder. Received: {str(folder)!r}. Name "
-            "the folder in which the images lie, perhaps in folders of their "
-            "own."
-        )
     names = names_below(folder)
     images = [name for name in names if name.lower().endswith(IMAGE_ENDINGS)]
     if not images:
@@ -183,14 +171,10 @@ def names_below(folder: str | os.PathLike) -> list[str]:
 
     found = []
     for root, folders, names in os.walk(folder, onerror=fail):
-        folders[:] = filter(_is_seen, folders)
-        paths = (os.path.join(root, x) for x in filter(_is_seen, names))
+        folders[:] = [name for name in folders if name[0] != "."]
+        paths = (os.path.join(root, x) for x in names if x[0] != ".")
         found += [os.path.relpath(path, folder) for path in paths]
     return sorted(found)
-
-
-def _is_seen(name):
-    return name[0] != "." and name.lower() not in _SYSTEM
 
 
 def find_images(

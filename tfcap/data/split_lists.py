@@ -25,9 +25,7 @@ _LAYOUT = (
 
 
 def take_splits(
-    whole: CaptionSplit,
-    split: str | list[str] | None,
-    split_files: dict | None,
+    whole: CaptionSplit, split: str | list[str] | None
 ) -> CaptionSplit:
     """The images of some splits, which the file or lists beside it name.
 
@@ -35,17 +33,16 @@ def take_splits(
         ValueError: If there is no such split or list, if a list names an
             image that is not there, or if an image is in two of them.
     """
-    if split_files is None and any(whole.splits):
+    if any(whole.splits):
         names = choose_splits(split, Counter(whole.splits), whole.source)
         rows = [i for i, name in enumerate(whole.splits) if name in names]
         return whole.take(rows)
-    if split_files is None and split in (None, "all"):
+    if split in (None, "all"):
         return whole
-    if split_files is None:
-        split_files = _lists_beside(whole.source, split)
+    lists = _lists_beside(whole.source, split)
     rows = {
-        name: find_rows(whole, read_image_ids(path), str(path))
-        for name, path in split_files.items()
+        name: find_rows(whole, read_image_ids(path), path)
+        for name, path in lists.items()
     }
     split_of = {}
     for name, numbers in rows.items():
@@ -54,7 +51,7 @@ def take_splits(
             if row in split_of:
                 problem = f"{whole.filenames[row]!r} is in another split, too"
                 hint = "Keep each image in one list."
-                raise malformed(split_files[name], "", problem, hint)
+                raise malformed(lists[name], "", problem, hint)
             split_of[row] = name
     counts = {name: len(numbers) for name, numbers in rows.items()}
     names = choose_splits(split, counts, whole.source)
@@ -75,8 +72,8 @@ def _lists_beside(path, split):
         raise ValueError(
             "`split` must be left out for a file without splits, unless lists "
             f"of their images are beside it. Received: split={split!r}, path="
-            f"{path!r}, and no {_LISTS['train'][0]} in its folder. Pass "
-            "`split_files`, a dict of split name to the path of a list."
+            f"{path!r}, and no {_LISTS['train'][0]} in its folder. Take the "
+            "images of a list by `select(read_image_ids(list))`."
         )
     return existing
 

@@ -175,7 +175,6 @@ def load_relevance(
         raise malformed(path, "", "there is no list of annotations", _FIX)
     row_of = {int(image): row for row, image in enumerate(image_ids)}
     relevance = np.full(present.shape, np.nan, np.float32)
-    matched = False
     for i, entry in enumerate(entries):
         where = f"annotation {i}"
         if isinstance(entry, dict):
@@ -187,7 +186,6 @@ def load_relevance(
         row = row_of.get(image)
         if row is None:
             continue
-        matched = True
         where = f"annotation {i} (image {image}), round {turn}"
         if not 1 <= turn <= present.shape[1]:
             problem = f"`round_id` is not in 1..{present.shape[1]}"
@@ -200,13 +198,10 @@ def load_relevance(
             problem = "the round is annotated again"
             raise malformed(path, where, problem, "Keep one annotation of it.")
         relevance[row, turn - 1, :expected] = values
-    if entries and not matched:
-        raise malformed(
-            path,
-            "",
-            "no annotation is about an image of the dialogs",
-            "Pass the annotations of the same version and split.",
-        )
+    if entries and np.isnan(relevance).all():
+        problem = "no annotation is about an image of the dialogs"
+        hint = "Pass the annotations of the same version and split."
+        raise malformed(path, "", problem, hint)
     return relevance
 
 

@@ -1,5 +1,6 @@
 """Beam search."""
 
+import functools
 from typing import Any
 from typing import NamedTuple
 
@@ -19,7 +20,6 @@ from tfcap.decoding.loop import state_of_loop
 from tfcap.decoding.rollout import Decoder
 from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.rollout import check_no_training
 from tfcap.decoding.rollout import checked_max_length
 from tfcap.decoding.rollout import checked_unroll
 from tfcap.decoding.speaker import checked_guidance
@@ -117,7 +117,6 @@ class BeamSearch(Decoder):
         self.logits_processors = processors.checked()
 
     def decode(self, speaker, state, references=None, training=False):
-        check_no_training(self, training)
         speaker, state = guided(speaker, state, self.guidance)
         unrolled = unrolls(speaker, state, self.max_length, False, self.unroll)
         beams = self._search(speaker, state, unrolled)
@@ -126,32 +125,24 @@ class BeamSearch(Decoder):
     def _search(self, speaker, state, unrolled):
         """Beams after the last word."""
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
-        beams = self._initial(rows, getattr(speaker, "pad", 0))
         words = ops.full((rows * self.width,), speaker.bos, dtype="int32")
+        carried = words, self._initial(rows, getattr(speaker, "pad", 0))
+        step = functools.partial(self._advance, speaker)
         if unrolled:
             state = repeat_samples(state, self.width)
             for t in range(self.max_length):
-                words, beams, state = self._advance(
-                    speaker, words, beams, state, t
-                )
-            return beams
+                carried, state = step(t, carried, state)
+            return carried[1]
         state = state_of_loop(speaker, state, self.max_length, self.width)
-
-        def step(t, carried, state):
-            *after, state = self._advance(speaker, *carried, state, t)
-            return tuple(after), state
-
         return loop_over_words(
-            speaker,
-            state,
-            self.max_length,
-            (words, beams),
+            *(speaker, state, self.max_length, carried),
             lambda carried: ops.logical_not(ops.all(carried[1].ended)),
             step,
         )[1]
 
-    def _advance(self, speaker, words, beams, state, t):
-        """Adds a word: the words, beams and state of the next step."""
+    def _advance(self, speaker, t, carried, state):
+        """Adds a word: the words and beams, and the state of the next step."""
+        words, beams = carried
         logits, state = speaker.step(words, state, training=False)
         check_first(logits, speaker, t)
         step = self._step_scores(logits, beams, speaker, t)
@@ -163,7 +154,7 @@ class BeamSearch(Decoder):
             tokens=ops.where(here, ids[..., None], beams.tokens),
             ended=ops.logical_or(beams.ended, is_end(ids, speaker.eos)),
         )
-        return ops.reshape(ids, (-1,)), beams, state
+        return (ops.reshape(ids, (-1,)), beams), state
 
     def _initial(self, batch, pad):
         """Beams before the first word."""

@@ -8,11 +8,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcap._ops import reference_mask
 from tfcap._ops import take_rows
-from tfcap._ops.arguments import check_choice
 from tfcap.decoding.rollout import NONE
-
-KINDS = ("loglik_sum", "loglik_mean")
 
 # One graph per speaker and kind of state, for as long as the speaker lives.
 _COMPILED = weakref.WeakKeyDictionary()
@@ -23,14 +21,12 @@ def score_candidates(
     state: Any,
     answers: np.ndarray,
     options: np.ndarray,
-    kind: str = "loglik_sum",
     max_rows: int = 4096,
 ) -> np.ndarray:
     """Scores the candidates of each question by their likelihood.
 
     ```
-    loglik_sum  = sum_t log p(word_t | words before, question)
-    loglik_mean = loglik_sum / number of words
+    score = sum_t log p(word_t | words before, question)
     ```
 
     The end token counts as a word. Exactly what `speaker.log_probs()` gives
@@ -46,8 +42,6 @@ def score_candidates(
             the end token, padding.
         options: Integer array of shape `(Q, N)`, rows of `answers`; -1 for an
             absent option.
-        kind: `"loglik_sum"`, as the papers rank, or `"loglik_mean"`. Defaults
-            to `"loglik_sum"`.
         max_rows: Integer, at most how many prefixes the speaker reads at once,
             which bounds the memory of its logits. Defaults to `4096`.
 
@@ -56,8 +50,7 @@ def score_candidates(
         they rank last.
 
     Raises:
-        ValueError: If `kind` is neither, or an option points at an empty
-            answer.
+        ValueError: If an option points at an empty answer.
 
     Example:
 
@@ -76,7 +69,6 @@ def score_candidates(
     - Lu et al., Best of Both Worlds, NIPS 2017, section 5: candidates are
       ranked by their log-likelihood; the released code takes the sum
     """
-    check_choice(kind, "kind", KINDS)
     answers, options = np.asarray(answers), np.asarray(options)
     questions, candidates = options.shape
     scores = np.empty(options.shape, "float32")
@@ -88,11 +80,11 @@ def score_candidates(
         some = state if down >= questions else take_rows(state, rows)
         for n in range(0, candidates, across):
             block = (slice(q, q + down), slice(n, n + across))
-            scores[block] = _score(speaker, some, answers, options[block], kind)
+            scores[block] = _score(speaker, some, answers, options[block])
     return scores
 
 
-def _score(speaker, state, answers, options, kind):
+def _score(speaker, state, answers, options):
     pad = getattr(speaker, "pad", 0)
     trie = build_trie(answers, options, speaker.eos, pad)
     if not trie.levels:
@@ -110,10 +102,7 @@ def _score(speaker, state, answers, options, kind):
         parts.append(scores)
         above, words = level.parent[: level.inner], level.token[: level.inner]
     totals = ops.convert_to_numpy(ops.concatenate(parts, axis=0))
-    totals = np.where(trie.leaf >= 0, totals[trie.leaf], -np.inf)
-    if kind == "loglik_mean":
-        totals = totals / np.maximum(trie.length, 1)
-    return totals
+    return np.where(trie.leaf >= 0, totals[trie.leaf], -np.inf)
 
 
 def _level_step(speaker):
@@ -185,13 +174,10 @@ class CandidateTrie(NamedTuple):
         levels: List of `TrieLevel`.
         leaf: Integer array of shape `(Q, N)`, the node at which an option
             ends, counted through all levels in order; -1 for absent options.
-        length: Integer array of shape `(Q, N)`, words of an option, the end
-            token included; 0 for absent options.
     """
 
     levels: list[TrieLevel]
     leaf: np.ndarray
-    length: np.ndarray
 
 
 def build_trie(
@@ -226,7 +212,9 @@ def build_trie(
     [[3, 5, 4, 3]]
     """
     answers, options = np.asarray(answers), np.asarray(options)
-    length = np.where(options >= 0, _lengths(answers, eos, pad)[options], 0)
+    words = ops.sum(reference_mask(answers, eos, pad), axis=-1)
+    words = ops.convert_to_numpy(words).astype(int)
+    length = np.where(options >= 0, words[options], 0)
     if (length[options >= 0] == 0).any():
         row = options[(options >= 0) & (length == 0)][0]
         raise ValueError(
@@ -245,7 +233,7 @@ def build_trie(
         base += len(level.token)
         question, option, node = question[~last], option[~last], node[~last]
         words, ends = words[~last], ends[~last]
-    return CandidateTrie(levels, leaf, length)
+    return CandidateTrie(levels, leaf)
 
 
 def _level(parents, tokens, goes_on):
@@ -266,13 +254,3 @@ def _level(parents, tokens, goes_on):
         int(has_children.sum()),
     )
     return level, position[node]
-
-
-def _lengths(answers, eos, pad):
-    """Words up to the first end token or padding."""
-    ended = np.isin(answers, eos)
-    stop = (answers == pad) | ended
-    first = np.where(stop.any(-1), stop.argmax(-1), answers.shape[-1])
-    ended = np.pad(ended, [(0, 0), (0, 1)])
-    ends = np.take_along_axis(ended, first[:, None], -1)[:, 0]
-    return first + (ends & (answers[:, 0] != pad))

@@ -1,26 +1,20 @@
 """Human words first, and then words of the speaker's own."""
 
+import copy
+
 from keras import ops
 
 from tfcap._ops import reference_mask
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.replicas import is_schedule
-from tfcap._ops.replicas import schedules_held
-from tfcap.decoding.loop import StepSeeds
-from tfcap.decoding.loop import read_again
-from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.rollout import Decoder
-from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.rollout import checked_max_length
 from tfcap.decoding.rollout import checked_suppress
-from tfcap.decoding.rollout import checked_unroll
 from tfcap.decoding.rollout import special_tokens
 from tfcap.decoding.rollout import suppress_tokens
+from tfcap.decoding.sample import Sample
 from tfcap.decoding.sample import check_references
-from tfcap.decoding.speaker import unroll
-from tfcap.decoding.speaker import unrolls
 from tfcap.layers import Categorical
-from tfcap.layers._fast import by_sample
 from tfcap.layers._fast import mask_words
 
 _WANTED = "a number of words, 0 or more"
@@ -80,10 +74,13 @@ class MixedPrefix(Decoder):
         if not is_schedule(prefix):
             prefix = checked_integer(prefix, "prefix", _WANTED, least=0)
         self.max_length = checked_max_length(max_length)
-        self.keep_states = keep_states
-        self.unroll = checked_unroll(unroll)
         self.suppress = checked_suppress(suppress)
         self.channel = _OwnWords(prefix, seed=seed)
+        self.sample = _Replaced(
+            *(self.channel, 1, max_length),
+            keep_states=keep_states,
+            unroll=unroll,
+        )
 
     @property
     def prefix(self):
@@ -107,16 +104,10 @@ class MixedPrefix(Decoder):
         places = ops.arange(self.max_length, dtype="float32")
         # Of a reference that goes no further, nothing can be given.
         given = ops.logical_and(places < self.prefix, human)
-        processors = _OfDrawn(self.suppress, given)
-        reads = processors.for_speaker(speaker).in_use
-        unrolled = unrolls(speaker, state, self.max_length, reads, self.unroll)
-        decode = self._unrolled if unrolled else self._decode_in_loop
-        with schedules_held(), self.channel.decoding(ops.shape(rows)[0]):
-            rollout = decode(
-                speaker, state, rows, given, samples, processors, training
-            )
-        if training:
-            self.channel.next_step()
+        sample = copy.copy(self.sample)
+        sample.num_samples, sample.given, sample.human = samples, given, rows
+        sample.logits_processors = _OfDrawn(self.suppress, given)
+        rollout = sample.decode(speaker, state, training=training)
         human = ops.reshape(human, (-1, samples, self.max_length))
         given = ops.cast(ops.reshape(given, ops.shape(human)), "float32")
         # Nothing is said where there is no reference.
@@ -125,67 +116,27 @@ class MixedPrefix(Decoder):
         rollout = rollout._replace(words=words, given=given * rollout.mask)
         return rollout.masked(there, pad)
 
-    def _unrolled(
-        self, speaker, state, rows, given, samples, processors, training
-    ):
-        place = iter(range(self.max_length))
 
-        def draw(logits):
-            t = next(place)
-            words, ids = self.channel.draw(logits)
-            ids = ops.where(given[:, t], rows[:, t], ops.cast(ids, "int32"))
-            told = ops.one_hot(rows[:, t], logits.shape[-1], dtype=words.dtype)
-            return ops.where(given[:, t, None], told, words), ids
+class _Replaced(Sample):
+    """Samples whose words are `human` ones where they are `given`."""
 
-        return unroll(
-            speaker,
-            state,
-            draw,
-            num_samples=samples,
-            max_length=self.max_length,
-            relaxed=False,
-            training=training,
-            logits_processors=processors,
-            keep_states=self.keep_states,
-        )
+    def replaced(self, draw):
+        places = iter(range(self.max_length))
 
-    def _decode_in_loop(
-        self, speaker, state, rows, given, samples, processors, training
-    ):
-        shape = (ops.shape(rows)[0], speaker.vocabulary_size)
-        seeds = StepSeeds(self.channel, shape)
-        processors = processors.for_speaker(speaker)
+        def replacing(logits, *step):
+            t = step[0] if step else next(places)
+            given, human = (
+                ops.take(x, t, axis=1) for x in (self.given, self.human)
+            )
+            drawn = draw(logits, *step)
+            words, ids = (None, drawn) if step else drawn
+            ids = ops.where(given, human, ops.cast(ids, "int32"))
+            if step:
+                return ids
+            told = ops.one_hot(human, logits.shape[-1], dtype=words.dtype)
+            return ops.where(given[:, None], told, words), ids
 
-        def draw(logits, t):
-            ids = ops.cast(seeds.draw(logits, t), "int32")
-            here = (ops.take(x, t, axis=1) for x in (given, rows))
-            return ops.where(*here, ids)
-
-        said, mask, _, states = speak_in_loop(
-            speaker,
-            state,
-            draw,
-            num_samples=samples,
-            max_length=self.max_length,
-            logits_processors=processors,
-            keep_states=self.keep_states,
-        )
-
-        tokens = by_sample(said, samples)
-        _, log_probs = read_again(
-            speaker, state, tokens, mask, processors, training
-        )
-        seeds.skip(self.max_length)
-        like = ops.zeros(shape[1:], self.channel.compute_dtype)
-        words = mask_words(self.channel.one_hot(said, like), mask)
-        return Rollout(
-            tokens,
-            by_sample(mask, samples),
-            by_sample(words, samples),
-            log_probs,
-            ops.sum(log_probs, axis=-1),
-            states=by_sample(states, samples),
-        )
+        return replacing
 
 
 class _OfDrawn:
@@ -208,14 +159,10 @@ class _OfDrawn:
         return _OfDrawn((*self.suppress, *special_tokens(speaker)), self.given)
 
     def apply(self, logits, prefix=None):
-        if not self.suppress:
-            return logits
         given = self.given[:, next(self.place), None]
         return ops.where(given, logits, suppress_tokens(logits, self.suppress))
 
     def apply_at(self, logits, tokens, places):
-        if not self.suppress:
-            return logits
         given = ops.take(self.given, places, axis=1)[..., None]
         return ops.where(given, logits, suppress_tokens(logits, self.suppress))
 

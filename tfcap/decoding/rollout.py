@@ -253,16 +253,6 @@ class Decoder:
         raise NotImplementedError
 
 
-def check_no_training(decoder: Decoder, training: bool) -> None:
-    """Refuses `training=True` for a decoder of inference."""
-    if training:
-        raise ValueError(
-            f"`training` must be False for {type(decoder).__name__}, which "
-            "decodes without dropout. Received: training=True. Decode from "
-            "`speaker.begin(inputs)`, or use Sample."
-        )
-
-
 def checked_max_length(max_length: int) -> int:
     """Returns a maximum length; refuses what is not a positive integer."""
     wanted = "a positive integer, the number of words with the end token"

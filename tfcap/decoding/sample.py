@@ -16,7 +16,6 @@ from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.rollout import Decoder
 from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
-from tfcap.decoding.rollout import check_no_training
 from tfcap.decoding.rollout import checked_max_length
 from tfcap.decoding.rollout import checked_unroll
 from tfcap.decoding.speaker import SameDraws
@@ -106,7 +105,6 @@ class Greedy(Decoder):
         self.logits_processors = processors.checked()
 
     def decode(self, speaker, state, references=None, training=False):
-        check_no_training(self, training)
         speaker, state = guided(speaker, state, self.guidance)
         if not unrolls(speaker, state, self.max_length, False, self.unroll):
             return self._decode_in_loop(speaker, state)
@@ -277,7 +275,7 @@ class Sample(Decoder):
             rollout = unroll(
                 speaker,
                 state,
-                self.channel.draw,
+                self.replaced(self.channel.draw),
                 num_samples=self.num_samples,
                 max_length=self.max_length,
                 relaxed=self.feedback == "relaxed",
@@ -288,6 +286,10 @@ class Sample(Decoder):
         if training:
             self.channel.next_step()
         return rollout._replace(discrete=self.channel.discrete)
+
+    def replaced(self, draw):
+        """Draws what is said: as `draw` does, but for given words."""
+        return draw
 
     def _loops(self, speaker, state):
         processors = self.logits_processors.for_speaker(speaker)
@@ -303,7 +305,7 @@ class Sample(Decoder):
             rows, mask, _, states = speak_in_loop(
                 speaker,
                 state,
-                seeds.draw,
+                self.replaced(seeds.draw),
                 num_samples=self.num_samples,
                 max_length=self.max_length,
                 logits_processors=processors,

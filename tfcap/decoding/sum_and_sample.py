@@ -53,7 +53,7 @@ class SumAndSample(Decoder):
     Example:
 
     >>> decoder = tfcap.decoding.SumAndSample(width=4, num_samples=2)
-    >>> decoder.total
+    >>> decoder.num_samples
     6
 
     Reference:
@@ -74,20 +74,14 @@ class SumAndSample(Decoder):
     ):
         self.width = checked_integer(width, "width")
         self.rest = checked_integer(num_samples, "num_samples")
+        # Of estimators, which compare the samples of a row.
+        self.num_samples = self.width + self.rest
         self.max_length = checked_max_length(max_length)
         self.logits_processors = LogitsProcessors(suppress).checked()
         self.channel = Categorical(seed=seed)
         self.beam = BeamSearch(
             self.width, self.max_length, suppress=suppress, unroll=False
         )
-
-    @property
-    def total(self) -> int:
-        """Number of sequences of a row, those of the beam first."""
-        return self.width + self.rest
-
-    #: For estimators, which compare the samples of a row.
-    num_samples = total
 
     def decode(self, speaker, state, references=None, training=False):
         processors = self.logits_processors.for_speaker(speaker)

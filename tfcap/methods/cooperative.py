@@ -434,11 +434,9 @@ def _word_channel(given, channel, rho, temperature):
         unread |= {} if rho is None else {"rho": rho}
         given.check_unread("a channel of your own", **unread)
         if rho is None and not channel.discrete:
-            share = getattr(channel, "rho", None)
-            held = "" if share is None else f" with rho={float(share):g}"
             raise ValueError(
                 "`channel` must pass words alone here. Received: channel="
-                f"{channel.name!r}{held}. Make it with rho=0, or use partial "
+                f"{channel.name!r}. Make it with rho=0, or use partial "
                 "sampling, `psst`."
             )
         return channel

@@ -60,7 +60,8 @@ def grpo(
         kl_weight: Float, of the divergence from it, a mean over each caption's
             words, unfinished captions included, or with
             `normalize="sequence"` a sum.
-        kl_estimator: `"k1"`, `"k2"` or `"k3"`, see `tfcap.rewards.KLPenalty`.
+        kl_estimator: `"k1"`, the log ratio; `"k2"`, half its square; or
+            `"k3"`, `exp(-log_ratio) - 1 + log_ratio`.
         standardize, normalize, mask_unfinished: As those of
             `tfcap.objectives.ScoreFunction`.
         clip: `tfcap.objectives.ClippedRatio` of several updates: in one,

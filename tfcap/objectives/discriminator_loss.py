@@ -16,7 +16,6 @@ from tfcap.rewards.critics import check_evaluator
 from tfcap.rewards.retrieval import embedded_texts
 from tfcap.rewards.retrieval import image_key
 from tfcap.rewards.retrieval import images_of
-from tfcap.rewards.retrieval import numbers_of
 from tfcap.rewards.reward import check_vocabulary
 
 
@@ -49,8 +48,6 @@ class DiscriminatorLoss(Estimator):
             probabilities of the three kinds of captions with `_human`,
             `_generated` and `_mismatched` behind it. Defaults to
             `"discriminator"`.
-        same: String, the key in the batch of integers `(B,)` by which rows
-            that show the same image are known; or `None` where all differ.
 
     Example:
 
@@ -79,7 +76,6 @@ class DiscriminatorLoss(Estimator):
         mismatched=1.0,
         retriever=None,
         name="discriminator",
-        same=None,
     ):
         check_evaluator(evaluator, retriever)
         check_decoder(decoder)
@@ -92,18 +88,13 @@ class DiscriminatorLoss(Estimator):
         self.retriever = retriever
         self.reader = evaluator if retriever is None else retriever
         self.image = image_key(self.reader)
-        self.same = same
 
     def per_sample_loss(self, episode):
         learns = self.retriever is None
         training = learns and episode.training
         name = "evaluator" if learns else "retriever"
         check_vocabulary(self.reader, episode, name)
-        images = images_of(
-            *(self.reader, episode, self.image, "DiscriminatorLoss"),
-            training=training,
-            learning=learns,
-        )
+        images = images_of(self.reader, episode, self.image, self, learns)
 
         def read(rollout):
             texts = embedded_texts(self.reader, rollout, training)
@@ -115,8 +106,7 @@ class DiscriminatorLoss(Estimator):
             said = episode.rollout(self.decoder).stop_gradient()
             texts["generated"] = read(said)
         if "mismatched" in self.parts:
-            same = numbers_of(episode, self.same, "DiscriminatorLoss")
-            texts["mismatched"] = _of_others(*texts["human"], same)
+            texts["mismatched"] = _of_others(*texts["human"])
         loss, logs = 0.0, {}
         for kind, (embedded, there) in texts.items():
             logits = self.evaluator.logits(images, embedded)
@@ -128,19 +118,18 @@ class DiscriminatorLoss(Estimator):
         return loss, loss, logs
 
 
-def _of_others(texts, there, same):
+def _of_others(texts, there):
     """Texts of the global batch, and which of them are of another image.
 
     Args:
         texts: Float tensor of shape `(B, S, D)`.
         there: Boolean tensor of shape `(B, S)`.
-        same: Integer tensor of shape `(B,)`, or `None`.
 
     Returns:
         Float tensor of shape `(n, D)`, and a boolean tensor `(B, n)`.
     """
     _, samples, units = ops.shape(texts)
-    apart = ops.repeat(other_images(texts[:, 0], same), samples, axis=1)
+    apart = ops.repeat(other_images(texts[:, 0]), samples, axis=1)
     texts = gather_across_replicas(texts)
     there = ops.reshape(gather_across_replicas(there), (1, -1))
     return ops.reshape(texts, (-1, units)), ops.logical_and(apart, there)

@@ -173,22 +173,9 @@ class Episode:
                 scores from the decoder, what that rules out whatever the
                 speaker says is ruled out here, too.
         """
-        decoder, processors = self.decoder_of(rollout), None
-        if rollout.log_probs is not None and decoder is not None:
-            processors = decoder.ruled_out(rollout)
-        return scored_by(
-            speaker, state, rollout.tokens, rollout.mask, processors
-        )
-
-
-def scored_by(speaker, state, tokens, mask, processors):
-    """Log probabilities `(B, S, T)` of words, as at inference.
-
-    Args:
-        processors: `LogitsProcessors`, or `None`: the speaker's own scores.
-    """
-    if processors is None:
-        return speaker.log_probs(state, tokens, training=False)
-    mask = ops.reshape(mask, (-1, ops.shape(tokens)[-1]))
-    processors = processors.for_speaker(speaker)
-    return read_again(speaker, state, tokens, mask, processors, False)[1]
+        decoder, tokens = self.decoder_of(rollout), rollout.tokens
+        if rollout.log_probs is None or decoder is None:
+            return speaker.log_probs(state, tokens, training=False)
+        processors = decoder.ruled_out(rollout).for_speaker(speaker)
+        mask = ops.reshape(rollout.mask, (-1, ops.shape(tokens)[-1]))
+        return read_again(speaker, state, tokens, mask, processors, False)[1]

@@ -10,12 +10,11 @@ from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
 from tfcap.objectives.estimator import scored_anew
-from tfcap.rewards.distributions import KL_ESTIMATORS
 from tfcap.rewards.distributions import SCORES
-from tfcap.rewards.distributions import kl_estimate
 from tfcap.rewards.distributions import reference_log_probs
 from tfcap.rewards.reward import check_methods
 
+KL_ESTIMATORS = ("k1", "k2", "k3")
 LEVELS = ("word", "sequence")
 NORMALIZATIONS = ("sequence", "length")
 
@@ -125,14 +124,18 @@ class KLDivergence(Estimator):
 
     ```
     loss = sum_t k(log p(word[t]) - log reference(word[t]))
+    k1(log_ratio) = log_ratio
+    k2(log_ratio) = log_ratio ** 2 / 2
+    k3(log_ratio) = exp(-log_ratio) - 1 + log_ratio
     ```
 
-    with `k` as of `tfcap.rewards.KLPenalty`, whose gradient reaches the
-    speaker through the log probabilities, the drawn words being constants. The
-    gradient of k2 is in the mean that of what every word adds, given the words
-    before: an earlier word has no credit for where it leads, as it has by
-    `ScoreFunction` of `tfcap.rewards.KLPenalty`. GRPO has k3, whose mean
-    gradient is another: that of the divergence of the reference from the
+    The means of k1 and k3 are `KL(p || reference)`, that of k2 is nearly so
+    where the two are close; k2 and k3 are never negative. Their gradient
+    reaches the speaker through the log probabilities, the drawn words being
+    constants. That of k2 is in the mean that of what every word adds, given
+    the words before: an earlier word has no credit for where it leads, as it
+    has by `ScoreFunction` of `tfcap.rewards.KLPenalty`. GRPO has k3, whose
+    mean gradient is another: that of the divergence of the reference from the
     speaker, word by word.
 
     What the decoder rules out is impossible to the reference, too, as that of
@@ -159,7 +162,7 @@ class KLDivergence(Estimator):
     Reference:
 
     - Shao et al., DeepSeekMath, 2024, equation 4 (k3, by words)
-    - Schulman, Approximating KL Divergence, 2020
+    - Schulman, Approximating KL Divergence, 2020: k1, k2 and k3
     """
 
     def __init__(
@@ -195,3 +198,19 @@ class KLDivergence(Estimator):
             words = ops.sum(rollout.mask, axis=-1)
             losses = losses / ops.maximum(words, 1.0)
         return losses, losses, {}
+
+
+def kl_estimate(log_ratio: Any, estimator: str) -> Any:
+    """Estimates a divergence from log ratios, see `KLDivergence`.
+
+    Example:
+
+    >>> from tfcap.objectives.proximal import kl_estimate
+    >>> print(kl_estimate(np.array([0.0, 2.0]), "k2").numpy())
+    [0. 2.]
+    """
+    if estimator == "k1":
+        return log_ratio
+    if estimator == "k2":
+        return 0.5 * ops.square(log_ratio)
+    return ops.expm1(-log_ratio) + log_ratio

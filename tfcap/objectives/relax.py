@@ -50,7 +50,6 @@ class RELAX(RewardEstimator):
         units: Tuple of integers, sizes of hidden layers of the critic.
             Defaults to `()`.
         temperature: Float, positive, of the relaxation. Defaults to `1.0`.
-        weight: Float, of the critic's loss. Defaults to `1.0`.
         seed: Integer, optional seed of the noise.
         name: String. Defaults to the reward's name.
 
@@ -79,13 +78,11 @@ class RELAX(RewardEstimator):
         vocabulary_size: int,
         units: tuple = (),
         temperature: float = 1.0,
-        weight: float = 1.0,
         seed: int | None = None,
         name: str | None = None,
     ):
         _check_decoder(decoder)
         super().__init__(reward, decoder, name, ("std", "control", "variance"))
-        self.weight = weight
         self.temperature = checked_number(
             temperature, "temperature", "positive", lambda x: x > 0
         )
@@ -118,7 +115,7 @@ class RELAX(RewardEstimator):
         p = ops.exp(fixed)
         gradient = gains - p * ops.sum(gains, axis=-1, keepdims=True)
         variance = ops.sum(ops.square(gradient), axis=-1)
-        losses = self.weight * variance - scores
+        losses = variance - scores
         logs = {"control": control, "variance": variance}
         mask = rollout.mask
         losses = ops.sum(ops.where(mask > 0, losses, 0.0), axis=-1)

@@ -73,7 +73,7 @@ class MatchProbability(Reward):
 
     def call(self, rollout, episode):
         check_vocabulary(self.reader, episode, "evaluator")
-        images = images_of(self.reader, episode, self.image, "MatchProbability")
+        images = images_of(self.reader, episode, self.image, self)
         texts = embedded_texts(self.reader, rollout)
         logits = self.evaluator.logits(images, texts)
         nonempty = ops.cast(rollout.nonempty, logits.dtype)

@@ -4,12 +4,10 @@ from typing import Any
 
 from keras import ops
 
-from tfcap._ops.arguments import check_choice
 from tfcap.rewards.reward import Reward
 from tfcap.rewards.reward import check_methods
 from tfcap.rewards.reward import check_vocabulary
 
-KL_ESTIMATORS = ("k1", "k2", "k3")
 #: Methods of a speaker that scores words.
 SCORES = ("begin", "log_probs")
 
@@ -21,31 +19,18 @@ class KLPenalty(Reward):
     E[reward] = -KL(speaker || reference)
     ```
 
-    over whole captions. By k1, log probability under the reference less that
-    under the speaker, the score-function estimator of it is without bias. It
+    over whole captions: log probability under the reference less that under
+    the speaker, of which the score-function estimator is without bias. It
     keeps a speaker that is trained for a reward from leaving the language
     that it has learned from people. As a loss, such as GRPO's, it is
     `tfcap.methods.grpo()`. Words that the decoder suppresses, and
     n-grams that it does not repeat, are impossible to the reference, too;
     `top_k` and `top_p` are the speaker's alone.
 
-    ```
-    k1 = log_ratio
-    k2 = log_ratio ** 2 / 2
-    k3 = exp(-log_ratio) - 1 + log_ratio
-    ```
-
-    of `log_ratio = log p(word) - log reference(word)`, words from `p`. The
-    means of k1 and k3 are `KL(p || reference)`, that of k2 is nearly so where
-    the two are close; k2 and k3 are never negative. The gradient of k2 is in
-    the mean that of the divergence, those of k1 and k3 are not: k1's is 0.
-
     Args:
         reference: `tfcap.decoding.Speaker` of the same vocabulary, which stays
             as it is, such as a copy of the speaker before training.
         name: String. Defaults to `"kl_penalty"`.
-        estimator: `"k1"`, `"k2"` or `"k3"`, summed over words. Defaults
-            to `"k1"`.
 
     Example:
 
@@ -58,45 +43,21 @@ class KLPenalty(Reward):
 
     - Jaques et al., Sequence Tutor: Conservative Fine-Tuning of Sequence
       Generation Models with KL-control, ICML 2017
-    - Schulman, Approximating KL Divergence, 2020: k1, k2 and k3
     """
 
     reads_log_probs = True
     judges = False
 
-    def __init__(
-        self,
-        reference: Any,
-        name: str = "kl_penalty",
-        estimator: str = "k1",
-    ):
+    def __init__(self, reference: Any, name: str = "kl_penalty"):
         check_methods(reference, "reference", *SCORES)
-        check_choice(estimator, "estimator", KL_ESTIMATORS)
         self.reference = reference
         self.name = name
-        self.estimator = estimator
 
     def call(self, rollout, episode):
         familiar = reference_log_probs(self.reference, rollout, episode)
         own = ops.stop_gradient(episode.log_probs(rollout))
         log_ratio = ops.where(rollout.mask > 0, own - familiar, 0.0)
-        return -ops.sum(kl_estimate(log_ratio, self.estimator), axis=-1)
-
-
-def kl_estimate(log_ratio: Any, estimator: str = "k1") -> Any:
-    """Estimates a divergence from log ratios, see `KLPenalty`.
-
-    Example:
-
-    >>> from tfcap.rewards.distributions import kl_estimate
-    >>> print(kl_estimate(np.array([0.0, 2.0]), "k2").numpy())
-    [0. 2.]
-    """
-    if estimator == "k1":
-        return log_ratio
-    if estimator == "k2":
-        return 0.5 * ops.square(log_ratio)
-    return ops.expm1(-log_ratio) + log_ratio
+        return -ops.sum(log_ratio, axis=-1)
 
 
 def reference_log_probs(reference: Any, rollout: Any, episode: Any) -> Any:

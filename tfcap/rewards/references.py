@@ -244,18 +244,10 @@ class CIDErD(ReferenceReward):
         self,
         document_frequencies,
         sigma=6.0,
-        references="references",
-        jit_compile=True,
         name="cider_d",
-        vocabulary=None,
+        **options,
     ):
         check_sigma(sigma)
-        if document_frequencies.max_order < 4:
-            raise ValueError(
-                "`document_frequencies` must count n-grams of up to 4 words. "
-                f"Received: up to {document_frequencies.max_order}. Count "
-                "them again with `max_order=4`."
-            )
         self.document_frequencies = document_frequencies
         self.sigma = sigma
         self.words = document_frequencies.words
@@ -264,13 +256,7 @@ class CIDErD(ReferenceReward):
             document_frequencies.weights(document_frequencies.keys),
             default=document_frequencies.largest_weight,
         )
-        super().__init__(
-            name,
-            document_frequencies.count_eos,
-            references,
-            jit_compile,
-            vocabulary,
-        )
+        super().__init__(name, document_frequencies.count_eos, **options)
 
     def reader(self, episode):
         reader = super().reader(episode)
@@ -352,10 +338,8 @@ class BLEU(ReferenceReward):
             counts 1/2 for the first order without one, 1/4 for the second,
             and so on; with these three a caption without any matching word
             gets 0, with the last two also one of fewer than `K` words, be it
-            perfect: see `effective_order`. A smoothed reward still ranks
-            captions that share no 4-gram with a reference. Defaults to None.
-        effective_order: Boolean, whether the mean is over those orders only
-            that the caption is long enough for. Defaults to `False`.
+            perfect. A smoothed reward still ranks captions that share no
+            4-gram with a reference. Defaults to None.
         order_weights: Sequence of `K` numbers: the reward is BLEU-1 to BLEU-K
             so weighted and added up, at the cost of one. Defaults to None,
             BLEU-K alone.
@@ -393,13 +377,9 @@ class BLEU(ReferenceReward):
         self,
         max_order=4,
         smoothing=None,
-        effective_order=False,
         order_weights=None,
-        count_eos=True,
-        references="references",
-        jit_compile=True,
         name=None,
-        vocabulary=None,
+        **options,
     ):
         self.max_order = checked_integer(max_order, "max_order")
         check_smoothing(smoothing)
@@ -410,13 +390,12 @@ class BLEU(ReferenceReward):
                 "Set `max_order` to their number."
             )
         self.smoothing = smoothing
-        self.effective_order = effective_order
         self.order_weights = order_weights
         if order_weights is not None:
             self.order_weights = tuple(float(x) for x in order_weights)
         alone = order_weights is None
         name = name or (f"bleu_{max_order}" if alone else "bleu")
-        super().__init__(name, count_eos, references, jit_compile, vocabulary)
+        super().__init__(name, **options)
 
     def score(self, words, references, present):
         own = ngram_counts(words, words, self.max_order)
@@ -432,7 +411,6 @@ class BLEU(ReferenceReward):
                 lengths, sentence_lengths(references)[:, None], present[:, None]
             ),
             self.smoothing,
-            self.effective_order,
         )
         if self.order_weights is None:
             scores = scores[..., -1]
@@ -445,7 +423,7 @@ class BLEU(ReferenceReward):
 def sentence_bleu(
     own, counts, lengths, others, smoothing=None, effective_order: bool = False
 ):
-    """BLEU-1 to BLEU-K.
+    """BLEU-1 to BLEU-K; of `effective_order`, over the orders that there are.
 
     Args:
         own: Float tensor of shape `(..., K, T)`, how often the n-grams at each
@@ -468,7 +446,6 @@ def sentence_bleu(
         scale = 1.0
     else:
         logs, possible = _smoothed(correct, guess, orders, smoothing)
-        possible = ops.maximum(possible, 1.0 - there if effective_order else 0)
         scale = ops.cast(correct[..., :1] > 0, "float32")
         scale = scale * ops.cumprod(possible, axis=-1)
     if effective_order:
@@ -556,14 +533,8 @@ class ROUGEL(ReferenceReward):
     - Lin, ROUGE, 2004; `beta` and the separate maxima of pycocoevalcap
     """
 
-    def __init__(
-        self,
-        count_eos=True,
-        references="references",
-        name="rouge_l",
-        vocabulary=None,
-    ):
-        super().__init__(name, count_eos, references, False, vocabulary)
+    def __init__(self, name="rouge_l", **options):
+        super().__init__(name, jit_compile=False, **options)
 
     def score(self, words, references, present):
         arrays = words, references

@@ -1,6 +1,7 @@
 """Rewards of images and texts in one space: retrieval, and its scores."""
 
 import functools
+from typing import Any
 
 from keras import ops
 
@@ -142,8 +143,7 @@ class Retrieval(Reward):
         training = self.learning and episode.training
         images = functools.partial(
             *(images_of, self.listener, episode),
-            reward="Retrieval",
-            training=training,
+            reader=self,
             learning=self.learning,
             ready=False,
         )
@@ -156,7 +156,7 @@ class Retrieval(Reward):
             "margin": self.margin,
             "negatives": self.negatives,
             "distractors": distractors,
-            "same": numbers_of(episode, self.same, "Retrieval"),
+            "same": numbers_of(episode, self.same, self),
             "mask": rollout.nonempty,
             "drawn": getattr(rollout.endings, "drawn", None),
         }
@@ -212,8 +212,6 @@ class BidirectionalContrastive(Reward):
             for among. Defaults to both.
         combine: `"mean"` or `"sum"`, of both directions. Defaults to
             `"mean"`.
-        decoupled: Boolean, whether the pair itself is left out of the sum of
-            exponentials. Otherwise no reward is above 0. Defaults to `True`.
         siblings: Boolean, whether other texts of the same image are rivals.
             Defaults to `True`.
         learning: Boolean, whether the retriever is itself being trained on
@@ -263,7 +261,6 @@ class BidirectionalContrastive(Reward):
         temperature=0.01,
         directions=DIRECTIONS,
         combine="mean",
-        decoupled=True,
         siblings=True,
         learning=False,
         name="bidirectional_contrastive",
@@ -286,7 +283,6 @@ class BidirectionalContrastive(Reward):
         self.temperature = temperature
         self.directions = tuple(directions)
         self.combine = combine
-        self.decoupled = decoupled
         self.siblings = siblings
         self.learning = learning
         self.name = name
@@ -322,30 +318,21 @@ class BidirectionalContrastive(Reward):
         """Embeddings and options, as arguments of `contrasts()`."""
         check_vocabulary(self.retriever, episode, "retriever")
         training = self.learning and episode.training
-        images = self._images(episode, self.image, training)
+        images = images_of(
+            self.retriever, episode, self.image, self, self.learning
+        )
         texts = embedded_texts(self.retriever, rollout, training)
         check_one_space(images, texts, self.image)
         return {
             "images": images,
             "texts": texts,
             "temperature": self.temperature,
-            "decoupled": self.decoupled,
+            "decoupled": True,
             "siblings": self.siblings,
             "mask": rollout.nonempty,
             **self._rivals(rollout, episode, training),
-            **self._neighbors(episode, rollout, texts, training),
+            **self._neighbors(episode, rollout, texts),
         }
-
-    def _images(self, episode, key, training):
-        image, mask = image_of(episode, key, type(self).__name__)
-        if key == self.neighbors:
-            ready = len(image.shape) == 3
-            check_shape(image, "B M D" if ready else "B M P D", key)
-            image = ops.reshape(image, (-1, *ops.shape(image)[2:]))
-            if mask is not None:
-                mask = ops.reshape(mask, (-1, ops.shape(mask)[-1]))
-        images = embedded_images(self.retriever, image, training, mask)
-        return images if self.learning else ops.stop_gradient(images)
 
     def _rivals(self, rollout, episode, training):
         """Other captions, as arguments of `contrasts()`."""
@@ -366,20 +353,21 @@ class BidirectionalContrastive(Reward):
             "rival_mask": ops.concatenate(masks, axis=1),
         }
 
-    def _neighbors(self, episode, rollout, texts, training):
+    def _neighbors(self, episode, rollout, texts):
         """Images and their numbers, as arguments of `contrasts()`."""
         keys = {"same": self.same, "distractor_same": self.neighbor_same}
         neighbors = {
-            name: numbers_of(episode, key, type(self).__name__)
-            for name, key in keys.items()
+            name: numbers_of(episode, key, self) for name, key in keys.items()
         }
         if self.neighbors is not None:
-            images = self._images(episode, self.neighbors, training)
+            images = images_of(
+                *(self.retriever, episode, self.neighbors, self, self.learning),
+                several=True,
+            )
             check_one_space(images, texts, self.neighbors)
             neighbors["distractors"] = images
             rows = ops.any(rollout.nonempty, axis=1)[:, None]
-            image, _ = image_of(episode, self.neighbors, type(self).__name__)
-            shape = ops.shape(image)[:2]
+            shape = ops.shape(episode.inputs[self.neighbors])[:2]
             rows = ops.broadcast_to(rows, shape)
             neighbors["distractor_mask"] = ops.reshape(rows, (-1,))
         return neighbors
@@ -430,7 +418,7 @@ class CLIPScore(Reward):
 
     def call(self, rollout, episode):
         check_vocabulary(self.retriever, episode, "retriever")
-        images = images_of(self.retriever, episode, self.image, "CLIPScore")
+        images = images_of(self.retriever, episode, self.image, self)
         texts = embedded_texts(self.retriever, rollout)
         check_one_space(images, texts, self.image)
         scores = clip_score(images[:, None], texts, self.weight)
@@ -442,33 +430,49 @@ def check_embedder(embedder, argument: str):
     check_methods(embedder, argument, "embed_images", "embed_texts")
 
 
-def image_of(episode, key: str, reward: str):
-    """Images of a batch, and the mask of their positions, `None` for all."""
-    image = batch_entry(episode.inputs, key, f"which {reward} reads")
-    return image, episode.inputs.get(f"{key}_mask")
-
-
 def images_of(
     embedder,
     episode,
     key: str,
-    reward: str,
-    training: bool = False,
+    reader: Any,
     learning: bool = False,
     ready: bool = True,
+    several: bool = False,
 ):
-    """Embeddings `(B, D)` of images of a batch; constants but for a learner."""
-    image, mask = image_of(episode, key, reward)
-    images = embedded_images(embedder, image, training, mask, ready)
-    return images if learning else ops.stop_gradient(images)
+    """Embeddings `(B, D)` of images of a batch; constants but for a learner.
+
+    Args:
+        reader: Reward or estimator that reads them.
+        ready: Boolean, whether `(B, D)`, in the batch, are embeddings, as
+            `embed_images()` would give them, computed once and for all.
+        several: Boolean, whether there are M images of each row, of which
+            the embeddings are `(B * M, D)`.
+    """
+    image = _entry(episode, key, reader)
+    mask = episode.inputs.get(f"{key}_mask")
+    if several:
+        check_shape(image, "B M D" if len(image.shape) == 3 else "B M P D", key)
+        image = ops.reshape(image, (-1, *ops.shape(image)[2:]))
+        if mask is not None:
+            mask = ops.reshape(mask, (-1, ops.shape(mask)[-1]))
+    if not ready or len(image.shape) != 2:
+        training = learning and episode.training
+        masked = mask_for(embedder.embed_images, mask)
+        image = embedder.embed_images(image, training=training, **masked)
+    return image if learning else ops.stop_gradient(image)
 
 
-def numbers_of(episode, key: str | None, reward: str):
+def numbers_of(episode, key: str | None, reader: Any):
     """Integers of an entry of the batch, flat; of no key, `None`."""
     if key is None:
         return None
-    found = batch_entry(episode.inputs, key, f"which {reward} reads")
+    found = _entry(episode, key, reader)
     return ops.reshape(ops.cast(found, "int32"), (-1,))
+
+
+def _entry(episode, key, reader):
+    whose = f"which {type(reader).__name__} reads"
+    return batch_entry(episode.inputs, key, whose)
 
 
 def image_key(embedder):
@@ -490,25 +494,6 @@ def check_one_space(images, texts, key: str):
             f"{texts.shape[-1]} numbers, as those of the texts. Received: "
             f"embeddings of {images.shape[-1]}. Embed both with one retriever."
         )
-
-
-def embedded_images(
-    embedder, image, training: bool = False, mask=None, ready: bool = True
-):
-    """Embeddings `(B, D)` of images.
-
-    Args:
-        image: Float tensor of shape `(B, P, D)`, or as the embedder reads
-            images; or `(B, D)`, which holds the embeddings, computed once and
-            for all, as `embed_images()` would give them.
-        mask: Tensor of shape `(B, P)`, nonzero where there is a position, for
-            an embedder that takes it; or `None`.
-        ready: Boolean, whether `(B, D)` are embeddings, not images.
-    """
-    if ready and len(image.shape) == 2:
-        return image
-    masked = mask_for(embedder.embed_images, mask)
-    return embedder.embed_images(image, training=training, **masked)
 
 
 def embedded_texts(embedder, rollout, training=False):

@@ -243,10 +243,8 @@ class WeightedSum(Reward):
     """
 
     def __init__(self, weighted, name="weighted_sum"):
-        self.weighted = tuple((weight, reward) for weight, reward in weighted)
+        self.weighted = tuple(weighted)
         self.name = name
-        for weight, reward in self.weighted:
-            _check(weight, reward)
         self._rewards = rewards = [reward for _, reward in self.weighted]
         self.terms = distinct(reward.name for reward in rewards)
         self.differentiable = all(r.differentiable for r in rewards)
@@ -327,16 +325,6 @@ def _together(rewards, rollout, episode):
     shape = len(calls), *rollout.tokens.shape[:2]
     values = call_on_host(score, every, shape)
     return [values[index] for index in range(len(calls))]
-
-
-def _check(weight, reward):
-    numbers = keras.Variable | int | float | np.number
-    if not isinstance(reward, Reward) or not isinstance(weight, numbers):
-        raise TypeError(
-            "`weighted` must hold pairs (weight, reward) of a number or a "
-            "`keras.Variable` and a `tfcap.rewards.Reward`. Received: "
-            f"({weight!r}, {reward!r})."
-        )
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:

@@ -646,14 +646,13 @@ class BCMR(WeightedSum):
         document_frequencies.check_vocabulary(vocabulary)
         shared = {"references": references, "vocabulary": vocabulary}
         eos = {"count_eos": document_frequencies.count_eos}
-        parts = {
-            "cider_d": CIDErD(document_frequencies, **shared),
-            "meteor": METEOR(vocabulary, references),
-            "rouge_l": ROUGEL(**eos, **shared),
-        }
-        bleu = BLEU(order_weights=BCMR_BLEU_WEIGHTS, **eos, **shared)
-        weighted = [(BCMR_WEIGHTS[part], parts[part]) for part in parts]
-        super().__init__([(1.0, bleu), *weighted], name)
+        parts = (
+            BLEU(order_weights=BCMR_BLEU_WEIGHTS, **eos, **shared),
+            CIDErD(document_frequencies, **shared),
+            METEOR(**shared),
+            ROUGEL(**eos, **shared),
+        )
+        super().__init__(zip((1.0, *BCMR_WEIGHTS.values()), parts), name)
 
 
 class SPIDEr(WeightedSum):
@@ -706,13 +705,7 @@ class SPIDEr(WeightedSum):
         spice=None,
     ):
         document_frequencies.check_vocabulary(vocabulary)
-        parts = {
-            "cider_d": CIDErD(
-                document_frequencies,
-                references=references,
-                vocabulary=vocabulary,
-            ),
-            "spice": spice or SPICE(vocabulary, references),
-        }
-        weighted = [(SPIDER_WEIGHTS[part], parts[part]) for part in parts]
-        super().__init__(weighted, name)
+        shared = {"references": references, "vocabulary": vocabulary}
+        cider = CIDErD(document_frequencies, **shared)
+        parts = cider, spice or SPICE(**shared)
+        super().__init__(zip(SPIDER_WEIGHTS.values(), parts), name)

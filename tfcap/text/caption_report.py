@@ -8,10 +8,7 @@ from tfcap._io.json_file import finite
 
 #: Names as papers print them.
 TITLES = {
-    "bleu_1": "BLEU-1",
-    "bleu_2": "BLEU-2",
-    "bleu_3": "BLEU-3",
-    "bleu_4": "BLEU-4",
+    **{f"bleu_{k}": f"BLEU-{k}" for k in range(1, 5)},
     "rouge_l": "ROUGE-L",
     "cider_d": "CIDEr-D",
     "cider": "CIDEr",

@@ -76,10 +76,6 @@ def _others(table):
 
 WORD_CHARACTERS = _members(_WORD)
 SIGNS = _members(_SIGN)
-DIGITS = _members(_DIGITS)
-#: All but ASCII and a curly quote, and of these what is no mark or hyphen.
-OTHERS = _others("2019")
-UNMARKED = _others(f"{_MARK} 2010-2011 2019")
 
 
 #: Digits above and below the line, and their signs.
@@ -115,13 +111,13 @@ DROPPED = (
 )
 
 
-# Shorthands of the patterns below: inside of classes, what is no curly quote,
-# and what is no mark either.
-_H = OTHERS
-_HT = UNMARKED
+# Shorthands of the patterns below: inside of classes, all but ASCII and a curly
+# quote, and of these what is no mark or hyphen.
+_H = _others("2019")
+_HT = _others(f"{_MARK} 2010-2011 2019")
 # A letter, and a character of a word, of a word with hyphens, and a digit:
 _L, _W, _T = f"[A-Za-z{_H}]", f"[A-Za-z0-9{_H}]", f"[A-Za-z0-9{_HT}]"
-_D = f"[0-9{DIGITS}]"
+_D = f"[0-9{_members(_DIGITS)}]"
 # no letter, and no character of a word:
 _M, _N = f"[^A-Za-z{_H}]", f"[^A-Za-z0-9{_H}]"
 # what may stand before a word; an acronym; a word that no sign is glued to:
@@ -198,13 +194,7 @@ def _contractions(mark, kept):
         # rock 'n' roll, it 's, she 'll
         (rf"{mark}((?i:n)){mark}", rf" {kept}\1{kept} "),
         # Twice, as in she 'd 've: a match takes what comes next with it.
-        *[
-            (
-                rf"{mark}((?i:s|d|m|ll|re|ve))({_M})",
-                rf" {STRAIGHT}\1 \2",
-            )
-        ]
-        * 2,
+        *[(rf"{mark}((?i:s|d|m|ll|re|ve))({_M})", rf" {STRAIGHT}\1 \2")] * 2,
     ]
     return [(mark, *rule) for rule in patterns]
 
@@ -243,10 +233,7 @@ def _elisions(mark, kept):
         # y' all, l' à, somethin'
         (rf"({_S}[Yy]){mark}({_L})", rf"\1{kept} \2"),
         (rf"({_S}[DJLdjl]){mark}", rf"\1{kept} "),
-        (
-            rf"({_S}(?i:somethin|ol|dunkin)){mark}([^DMSdms])",
-            rf"\1{kept} \2",
-        ),
+        (rf"({_S}(?i:somethin|ol|dunkin)){mark}([^DMSdms])", rf"\1{kept} \2"),
     ]
     return [(mark, *rule) for rule in patterns]
 

@@ -14,10 +14,10 @@ from tfcap._io import save_arrays
 from tfcap._io.cache import cache_folder
 from tfcap._io.cache import keep
 from tfcap.text.missing_score import find_file
-from tfcap.text.missing_score import find_package
 from tfcap.text.ngram_counting import as_documents
 from tfcap.text.ngram_counting import count_documents
 from tfcap.text.ngram_counting import words_of
+from tfcap.text.ngrams import MAX_ORDER
 from tfcap.text.ngrams import MAX_PACKED_ID
 from tfcap.text.ngrams import check_order
 from tfcap.text.ngrams import pack_ngrams
@@ -25,7 +25,7 @@ from tfcap.text.tokenizers import as_vocabulary
 from tfcap.text.vocabulary import Vocabulary
 
 _FORMAT = "tfcap-document-frequencies"
-_FIELDS = ("keys", "counts", "num_documents", "max_order", "count_eos")
+_FIELDS = ("keys", "counts", "num_documents", "count_eos")
 _ABOUT = ("fingerprint", "vocabulary_size", "eos")
 #: COCO's captions, as pycocoevalcap brings them.
 _MEMBER = "coco/annotations/captions_{}.json"
@@ -56,7 +56,6 @@ class DocumentFrequencies:
         num_documents: Integer, at least 2.
         vocabulary: `tfcap.text.Vocabulary`, or a tokenizer, whose ids the keys
             are made of.
-        max_order: Integer, longest n-gram that was counted. Defaults to `4`.
         count_eos: Boolean, whether the end token counts as a word of a
             caption. Defaults to `True`: where it does not, a third of the
             captions that are trained for CIDEr-D end badly.
@@ -99,10 +98,8 @@ class DocumentFrequencies:
         counts: NDArray,
         num_documents: int,
         vocabulary,
-        max_order: int = 4,
         count_eos: bool = True,
     ):
-        check_order(max_order, 4)
         if num_documents < 2:
             raise ValueError(
                 "`num_documents` must be at least 2: with one document every "
@@ -121,7 +118,6 @@ class DocumentFrequencies:
         self.words = None
         self.keys, self.counts = _sorted(keys, counts)
         self.num_documents = int(num_documents)
-        self.max_order = int(max_order)
         self.count_eos = bool(count_eos)
         self.fingerprint = fingerprint(vocabulary)
         self.vocabulary_size = int(vocabulary.size)
@@ -132,7 +128,6 @@ class DocumentFrequencies:
         cls,
         references,
         vocabulary=None,
-        max_order: int = 4,
         count_eos: bool = True,
         min_count: int = 2,
     ) -> "DocumentFrequencies":
@@ -149,7 +144,6 @@ class DocumentFrequencies:
             vocabulary: `tfcap.text.Vocabulary` or a tokenizer, whose ids are
                 counted. Where they are pieces of words, and by default, words
                 are counted as strings.
-            max_order: Integer, longest n-gram, from 1 to 4. Defaults to `4`.
             count_eos: Boolean, whether an end token is counted after every
                 caption. Defaults to `True`.
             min_count: Integer, fewest documents of an n-gram that is kept.
@@ -167,25 +161,22 @@ class DocumentFrequencies:
             references, held = words_of(references, vocabulary)
             vocabulary = Vocabulary.from_counts(held, min_count)
             words = vocabulary.words
-        table = cls([], [], len(references), vocabulary, max_order, count_eos)
+        table = cls([], [], len(references), vocabulary, count_eos)
         table.words = words
         keys, counts = count_documents(
-            references,
-            vocabulary,
-            max_order,
-            count_eos,
+            *(references, vocabulary, count_eos),
             lambda x: table._codes(x, vocabulary.unk),
         )
         kept = counts >= min_count
         table.keys, table.counts = _sorted(keys[kept], counts[kept])
         return table
 
-    def pack(self, ids: NDArray, lengths: NDArray, max_order: int = 4):
+    def pack(self, ids: NDArray, lengths: NDArray):
         """Packs n-grams of ids as those of the table are.
 
         See `tfcap.text.ngrams.pack_ngrams()`.
         """
-        return pack_ngrams(self._codes(ids), lengths, max_order)
+        return pack_ngrams(self._codes(ids), lengths)
 
     def _codes(self, ids, unknown=None):
         """Codes of ids, of which unknown words share the largest."""
@@ -281,7 +272,8 @@ class DocumentFrequencies:
         fields = {name: getattr(self, name) for name in _FIELDS + _ABOUT}
         if self.words is not None:
             fields["words"] = np.array(self.words)
-        save_arrays(path, {"format": _FORMAT, **fields}, compressed=True)
+        about = {"format": _FORMAT, "max_order": MAX_ORDER}
+        save_arrays(path, {**about, **fields}, compressed=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike, vocabulary=None):
@@ -339,8 +331,8 @@ def _sorted(keys, counts):
 
 def _read(path):
     try:
-        fields = load_arrays(path, ("format", *_FIELDS, *_ABOUT))
-        if str(fields["format"]) != _FORMAT:
+        fields = load_arrays(path, ("format", "max_order", *_FIELDS, *_ABOUT))
+        if str(fields["format"]) != _FORMAT or fields["max_order"] != MAX_ORDER:
             raise ValueError("it holds other arrays")
     except ValueError as error:
         raise ValueError(
@@ -351,19 +343,15 @@ def _read(path):
     return {k: v if v.ndim else v.item() for k, v in fields.items()}
 
 
-def coco_document_frequencies(
-    split: str = "train2014", count_eos: bool = True
-) -> DocumentFrequencies:
-    """Document frequencies of the captions of COCO.
+def coco_document_frequencies(count_eos: bool = True) -> DocumentFrequencies:
+    """Document frequencies of the training captions of COCO.
 
-    The captions are those that the package pycocoevalcap brings (82,783 images
-    of train2014, 40,504 of val2014, five captions each). They are counted as
-    words, split as an evaluation splits them, and kept in the cache folder
-    (`$TFCAP_CACHE`, else `~/.cache/tfcap`), which the first time takes ten
-    seconds.
+    The captions are those of train2014 that the package pycocoevalcap brings,
+    82,783 images with five each. They are counted as words, split as an
+    evaluation splits them, and kept in the cache folder (`$TFCAP_CACHE`, else
+    `~/.cache/tfcap`), which the first time takes ten seconds.
 
     Args:
-        split: String, `"train2014"` or `"val2014"`. Defaults to the former.
         count_eos: Boolean, whether the end of a caption counts as a word.
             Defaults to `True`, as a reward wants it.
 
@@ -371,17 +359,7 @@ def coco_document_frequencies(
         A `tfcap.text.DocumentFrequencies` of words.
 
     Raises:
-        ValueError: If there is no such split.
         tfcap.text.MissingScoreError: If pycocoevalcap is not installed.
-
-    Example:
-
-    >>> from tfcap.text.document_frequencies import coco_document_frequencies
-    >>> try:
-    ...     coco_document_frequencies("test2014")
-    ... except ValueError as error:
-    ...     print(error)
-    `split` must be one of ('train2014', 'val2014'). Received: 'test2014'.
 
     Reference:
 
@@ -389,9 +367,9 @@ def coco_document_frequencies(
       Server, 2015; the annotations are licensed under CC BY 4.0
     """
     with _archive() as archive:
-        member = _member(archive, split)
+        member = _member(archive, "train2014")
         end = "eos" if count_eos else "words"
-        path = cache_folder("coco") / f"{split}-{end}-{member.CRC:08x}.npz"
+        path = cache_folder("coco") / f"train2014-{end}-{member.CRC:08x}.npz"
         try:
             return DocumentFrequencies.load(path)
         except (OSError, ValueError):  # not there, closed, or damaged
@@ -436,9 +414,8 @@ def coco_captions(split: str = "train2014") -> dict[int, tuple[list, str]]:
 
 
 def _archive():
-    name = "COCO's captions"
-    program = find_package(name) / "spice" / "spice-1.0.jar"
-    return zipfile.ZipFile(find_file(name, program))
+    program = find_file("COCO's captions", "spice", "spice-1.0.jar")
+    return zipfile.ZipFile(program)
 
 
 def _member(archive, split):

@@ -29,6 +29,7 @@ from tfcap.text.scores.meteor import meteor
 from tfcap.text.scores.rouge_l import rouge_l
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import bcmr
+from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
 from tfcap.text.scores.scores import spider
 from tfcap.text.scores.spice_spacy import spice_spacy
@@ -91,8 +92,8 @@ def evaluate_captions(
         A `CaptionReport`.
 
     Raises:
-        ValueError: If there are not as many references, or if a caption has
-            more than `TFCAP_MAX_WORDS` words, 1,000 by default.
+        ValueError: If there are not as many references, if a caption has no
+            reference, or more than `TFCAP_MAX_WORDS` words, 1,000 by default.
         TypeError: If captions are not strings.
 
     Example:
@@ -109,14 +110,10 @@ def evaluate_captions(
     ...
     """
     names = _with_parts(metrics)
-    if len(captions) != len(references):
-        raise ValueError(
-            "`captions` and `references` must have the same length. Received: "
-            f"{len(captions)} captions, {len(references)} lists of references."
-        )
     _check_texts(captions, references)
     progress = progress or (lambda name, done, total: None)
     candidates, grouped = _split(captions, references, progress)
+    check_aligned(candidates, grouped)
     check_lengths(candidates, grouped)
     functions = {
         "bleu": bleu,

@@ -44,12 +44,17 @@ def find_package(name: str) -> pathlib.Path:
     )
 
 
-def find_file(name: str, path: pathlib.Path) -> pathlib.Path:
-    """Refuses a path that is no file.
+def find_file(name: str, *parts: str) -> pathlib.Path:
+    """Finds a file of pycocoevalcap.
+
+    Args:
+        name: String, the score that is absent without it.
+        *parts: Strings, its folders within the package, and its name.
 
     Raises:
-        MissingScoreError: If there is no such file.
+        MissingScoreError: If there is no such package or file.
     """
+    path = find_package(name).joinpath(*parts)
     if not path.is_file():
         raise MissingScoreError(
             name,

@@ -15,8 +15,8 @@ import numpy as np
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.ngrams import MAX_PACKED_ID
 from tfcap.text.ngrams import WORD_BITS
-from tfcap.text.ngrams import check_order
 from tfcap.text.ngrams import pack_ngrams
+from tfcap.text.ngrams import ragged_arange
 from tfcap.text.ngrams import row_of_word
 
 #: Documents of a chunk.
@@ -29,22 +29,13 @@ def as_documents(references):
         references = references.values()
     if isinstance(references, np.ndarray) and references.dtype != object:
         return references
-    references = list(references)
-    if references and isinstance(references[0], Mapping):
-        raise TypeError(
-            "`references` must be an iterable of documents, each the captions "
-            f"of an image. Received: dicts of {', '.join(references[0])}. Take "
-            "the captions out of the batches."
-        )
     # Ragged tensors have no length, nor have their rows.
     return [
         row.to_list() if hasattr(row, "to_list") else row for row in references
     ]
 
 
-def count_documents(
-    references, vocabulary, max_order: int, count_eos: bool, codes
-):
+def count_documents(references, vocabulary, count_eos: bool, codes):
     """Counts the documents that hold each n-gram.
 
     Args:
@@ -57,12 +48,11 @@ def count_documents(
         A pair `(keys, counts)` of int64 arrays of shape `(n,)`: packed
         n-grams, distinct and sorted, and the documents that hold each.
     """
-    check_order(max_order, 4)
     found = []
     for start in range(0, len(references), _CHUNK):
         documents = references[start : start + _CHUNK]
         ids, lengths, sizes = _rows(documents, vocabulary, count_eos, start)
-        found.append(_count(codes(ids), lengths, sizes, max_order))
+        found.append(_count(codes(ids), lengths, sizes))
     return _merge(found)
 
 
@@ -95,7 +85,7 @@ def words_of(references, vocabulary):
 
     documents = []
     for number, captions in enumerate(references):
-        if isinstance(captions, str):
+        if isinstance(captions, str | Mapping):
             raise TypeError(
                 "`references` must hold a list of captions for every document. "
                 f"Received: {captions!r:.80} in references[{number}]. Put the "
@@ -170,10 +160,7 @@ def _cut(captions, vocabulary):
             f"{vocabulary.size - 1}. Received: ids from {flat.min()} to "
             f"{flat.max()}. Encode the captions with this vocabulary."
         )
-    rows = row_of_word(lengths)
-    positions = np.arange(len(flat)) - np.repeat(
-        np.cumsum(lengths) - lengths, lengths
-    )
+    rows, positions = row_of_word(lengths), ragged_arange(lengths)
     pad = getattr(vocabulary, "pad", 0)
     ends = np.isin(flat, vocabulary.eos) | (flat == pad)
     stops = np.flatnonzero(ends)[::-1]
@@ -185,7 +172,7 @@ def _cut(captions, vocabulary):
     return ids, lengths
 
 
-def _count(ids, lengths, sizes, max_order):
+def _count(ids, lengths, sizes):
     """Distinct n-grams of one chunk, and the documents that hold each."""
     documents = np.repeat(np.arange(len(sizes)), sizes)
     words = np.bincount(documents, lengths, len(sizes)).astype(np.int64)
@@ -193,7 +180,7 @@ def _count(ids, lengths, sizes, max_order):
     table = np.zeros(filled.shape, np.int64)
     kept = []
     unknown = np.any(ids == MAX_PACKED_ID)
-    for keys in pack_ngrams(ids, lengths, max_order):
+    for keys in pack_ngrams(ids, lengths):
         if unknown:
             keys[_holds_unknown(keys)] = 0
         table[:] = 0
@@ -202,10 +189,7 @@ def _count(ids, lengths, sizes, max_order):
         first = table != 0
         first[:, 1:] &= table[:, 1:] != table[:, :-1]
         kept.append(table[first])
-    keys = np.concatenate(kept)
-    keys.sort()
-    starts = _run_starts(keys)
-    return keys[starts], np.diff(starts, append=len(keys))
+    return np.unique(np.concatenate(kept), return_counts=True)
 
 
 def _holds_unknown(keys):
@@ -218,14 +202,5 @@ def _holds_unknown(keys):
 def _merge(found):
     """Adds up the counts of all chunks."""
     keys, counts = (np.concatenate(parts) for parts in zip(*found))
-    order = np.argsort(keys)
-    keys, counts = keys[order], counts[order]
-    starts = _run_starts(keys)
-    return keys[starts], np.add.reduceat(counts, starts)
-
-
-def _run_starts(keys):
-    """Indices at which a sorted array changes."""
-    changes = np.ones(len(keys), bool)
-    changes[1:] = keys[1:] != keys[:-1]
-    return np.flatnonzero(changes)
+    keys, places = np.unique(keys, return_inverse=True)
+    return keys, np.bincount(places, counts).astype(np.int64)

@@ -36,6 +36,12 @@ def row_of_word(lengths):
     return np.repeat(np.arange(len(lengths)), lengths)
 
 
+def ragged_arange(lengths):
+    """Position of each word of ragged rows within its row, shape `(n,)`."""
+    starts = np.cumsum(lengths) - lengths
+    return np.arange(lengths.sum()) - np.repeat(starts, lengths)
+
+
 def words_left(lengths: NDArray) -> NDArray:
     """Words from each word to the end of its row, itself included.
 
@@ -47,8 +53,7 @@ def words_left(lengths: NDArray) -> NDArray:
     Returns:
         Integer array of shape `(n,)`.
     """
-    ends = np.cumsum(lengths)
-    return np.repeat(ends, lengths) - np.arange(ends[-1] if len(ends) else 0)
+    return np.repeat(lengths, lengths) - ragged_arange(lengths)
 
 
 def pack_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
@@ -217,8 +222,7 @@ def word_positions(sentences: list):
     ([7, 8, 5], [0, 1, 0])
     """
     ids, lengths = flatten_rows(sentences, np.int64)
-    begins = np.cumsum(lengths) - lengths
-    return ids, np.arange(len(ids)) - np.repeat(begins, lengths)
+    return ids, ragged_arange(lengths)
 
 
 class NgramTables:

@@ -2,7 +2,6 @@
 
 import sys
 import time
-from typing import TextIO
 
 #: Seconds of work that need no bar, and between two drawings of one.
 PATIENCE, _PERIOD = 2.0, 0.5
@@ -16,7 +15,6 @@ class ProgressBar:
     line when it ends.
 
     Args:
-        file: File to write to. Defaults to the standard error.
         quiet: Boolean, whether to write nothing at all. Defaults to `False`.
 
     Example:
@@ -27,8 +25,8 @@ class ProgressBar:
     ...     progress("meteor", 10, 10)
     """
 
-    def __init__(self, file: TextIO | None = None, quiet: bool = False):
-        self._file = sys.stderr if file is None else file
+    def __init__(self, quiet: bool = False):
+        self._file = sys.stderr
         self._quiet = quiet
         self._live = not quiet and self._file.isatty()
         self._name, self._began = None, 0.0

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcap.text.caption_report import TITLES
-from tfcap.text.ngrams import check_order
 from tfcap.text.scores.scores import Scores
 
-#: Entries of the weights of one block of draws.
-_CELLS = 2**22
+#: Draws, and entries of the weights of one block of them.
+_SAMPLES, _CELLS = 1000, 2**22
 
 
 class ScoreDifference(NamedTuple):
@@ -23,11 +22,7 @@ class ScoreDifference(NamedTuple):
 
 
 def score_differences(
-    ours: Mapping[str, Scores],
-    theirs: Mapping[str, Scores],
-    level: float = 0.95,
-    samples: int = 1000,
-    seed: int = 0,
+    ours: Mapping[str, Scores], theirs: Mapping[str, Scores]
 ) -> dict[str, ScoreDifference]:
     """Compares two sets of captions of the same images, by paired bootstrap.
 
@@ -39,20 +34,16 @@ def score_differences(
     Args:
         ours: Dict of name to `Scores`, such as `CaptionReport.scores`.
         theirs: Dict of name to `Scores` of other captions of the images.
-        level: Float in `(0, 1)`. Defaults to `0.95`.
-        samples: Integer, number of draws. Defaults to `1000`.
-        seed: Integer. Defaults to `0`.
 
     Returns:
         Dict of the names that both have to `ScoreDifference`, ours minus
-        theirs, bounded by percentiles. The sets differ at this level where 0
-        lies outside. Where one image alone has a score, the bounds are
-        infinite. `"meteor_java"`, whose corpus cannot be drawn anew, is left
-        out.
+        theirs, bounded by the percentiles 2.5 and 97.5 of 1,000 draws. The
+        sets differ where 0 lies outside. Where one image alone has a score,
+        the bounds are infinite. `"meteor_java"`, whose corpus cannot be drawn
+        anew, is left out.
 
     Raises:
-        ValueError: If the scores are of different numbers of captions,
-            `level` is outside `(0, 1)`, or `samples` is below 1.
+        ValueError: If the scores are of different numbers of captions.
 
     Example:
 
@@ -70,11 +61,6 @@ def score_differences(
     - Koehn, Statistical Significance Tests for Machine Translation
       Evaluation, EMNLP 2004
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(
-            f"`level` must be in (0, 1). Received: level={level!r}."
-        )
-    check_order(samples, name="samples")
     names = [x for x in ours if x in theirs and x != "meteor_java"]
     sizes = {len(x[name].each) for name in names for x in (ours, theirs)}
     if len(sizes) > 1:
@@ -86,7 +72,7 @@ def score_differences(
     if not pairs:
         return {}
     drawn = {name: [] for name in pairs}
-    for weights in _draws(*sizes, samples, np.random.default_rng(seed)):
+    for weights in _draws(*sizes):
         for name, (first, second) in pairs.items():
             drawn[name].append(
                 first.resampled(weights) - second.resampled(weights)
@@ -94,7 +80,7 @@ def score_differences(
     return {
         name: ScoreDifference(
             float(first.corpus - second.corpus),
-            *_bounds(drawn[name], level, _known(first, second)),
+            *_bounds(drawn[name], _known(first, second)),
         )
         for name, (first, second) in pairs.items()
     }
@@ -105,7 +91,7 @@ def _known(*scores):
     return min(np.count_nonzero(~np.isnan(x.each)) for x in scores)
 
 
-def _bounds(drawn, level, images):
+def _bounds(drawn, images):
     """Percentiles of the draws that have a score."""
     values = np.concatenate(drawn)
     values = values[~np.isnan(values)]
@@ -114,18 +100,14 @@ def _bounds(drawn, level, images):
     if images == 1:
         # All draws are alike, and say nothing of other images.
         return -math.inf, math.inf
-    bounds = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
-    return tuple(bounds.tolist())
+    return tuple(np.quantile(values, [0.025, 0.975]).tolist())
 
 
-def differences_table(
-    differences: Mapping[str, ScoreDifference], level: float = 0.95
-) -> str:
+def differences_table(differences: Mapping[str, ScoreDifference]) -> str:
     """Writes differences as text, a line for each score.
 
     Args:
         differences: What `score_differences()` gave.
-        level: Float, the one that it was given. Defaults to `0.95`.
 
     Example:
 
@@ -136,7 +118,7 @@ def differences_table(
               difference     95 % interval
     CIDEr-D      +0.0200   -0.0100  +0.0500
     """
-    lines = [f"{'':8}  {'difference':>10}  {100 * level:>5g} % interval"]
+    lines = [f"{'':8}  {'difference':>10}     95 % interval"]
     for name, title in TITLES.items():
         if name in differences:
             difference, low, high = differences[name]
@@ -146,11 +128,11 @@ def differences_table(
     return "\n".join(lines)
 
 
-def _draws(images, samples, rng):
+def _draws(images):
     """Yields arrays `(d, images)`, how often each image is drawn."""
-    step = max(1, _CELLS // images)
-    for start in range(0, samples, step):
-        count = min(step, samples - start)
+    rng, step = np.random.default_rng(0), max(1, _CELLS // images)
+    for start in range(0, _SAMPLES, step):
+        count = min(step, _SAMPLES - start)
         weights = np.empty((count, images))
         for row in weights:
             drawn = rng.integers(images, size=images)

@@ -1,7 +1,6 @@
 """Tokenizers of other libraries as vocabularies."""
 
 import functools
-import itertools
 import operator
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -466,7 +465,6 @@ def word_pieces(vocabulary: Any, tokenizer: Any) -> NDArray:
         "" if i in special else vocabulary.decode([i]).strip()
         for i in range(vocabulary.size)
     ]
-    ids, splits = tokenizer.encode_ragged(words)
-    rows = [ids[a:b].tolist() for a, b in itertools.pairwise(splits)]
+    rows = tokenizer._encoded(words, None, eos=False)
     longest = max(map(len, rows))
     return np.array([x + [-1] * (longest - len(x)) for x in rows], np.int32)

@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.ngrams import NgramTables
-from tfcap.text.ngrams import check_order
 from tfcap.text.ngrams import word_positions
 from tfcap.text.scores.caption_statistics import novelty
 from tfcap.text.scores.scores import Scores
@@ -29,8 +27,6 @@ class TrainingCaptions:
     Args:
         captions: Iterable of captions, strings or lists of words. Strings are
             split by `tfcap.text.caption_tokenize()`.
-        order: Integer, of the language model. Defaults to `4`.
-        min_count: Integer, of the language model. Defaults to `2`.
 
     Raises:
         ValueError: If there are no captions.
@@ -43,7 +39,7 @@ class TrainingCaptions:
     {'novelty': 0.5, 'novel_bigrams': 0.5, 'novel_trigrams': 0.5, ...}
     """
 
-    def __init__(self, captions, order: int = 4, min_count: int = 2):
+    def __init__(self, captions):
         if isinstance(captions, str):
             raise TypeError(
                 "`captions` must be several captions. Received: "
@@ -54,13 +50,11 @@ class TrainingCaptions:
             for c in captions
         ]
         check_captions(self.captions, "captions")
-        self.order = order
-        self.min_count = min_count
 
     @functools.cached_property
     def language_model(self):
         """The `NgramLanguageModel` of these captions."""
-        return NgramLanguageModel(self.captions, self.order, self.min_count)
+        return NgramLanguageModel(self.captions)
 
     def scores(self, captions: Sequence[Sequence]) -> dict:
         """N-grams of captions that the training captions do not have.
@@ -151,8 +145,8 @@ class NgramLanguageModel:
         discounts: Float array of shape `(order, 3)`.
 
     Raises:
-        ValueError: If there are no captions, or `order` or `min_count` are
-            not positive integers.
+        ValueError: If there are no captions, or `order` is not a positive
+            integer.
         TypeError: If captions are not tokenized.
 
     Example:
@@ -163,8 +157,6 @@ class NgramLanguageModel:
     >>> scores = model.log_prob([["a", "dog", "runs"], ["runs", "a", "a"]])
     >>> scores.each.round(2)
     array([-0.76, -2.51])
-    >>> float(model.next_word_probs(["a", "dog"]).sum().round(6))
-    1.0
 
     Reference:
 
@@ -176,8 +168,6 @@ class NgramLanguageModel:
     def __init__(
         self, captions: Sequence[Sequence], order: int = 4, min_count: int = 2
     ):
-        check_order(order, name="order")
-        check_order(min_count, name="min_count")
         check_captions(captions, "captions")
         counts = Counter(itertools.chain.from_iterable(captions))
         known = sorted(w for w, count in counts.items() if count >= min_count)
@@ -209,21 +199,6 @@ class NgramLanguageModel:
         totals = np.diff(np.cumsum(logs)[ends], prepend=0.0)
         lengths = positions[ends]
         return Scores(float(totals.sum() / lengths.sum()), totals / lengths)
-
-    def next_word_probs(self, context=()) -> NDArray:
-        """Probability of every word after those of a context.
-
-        Args:
-            context: List of strings, the caption so far. Defaults to none,
-                its beginning.
-
-        Returns:
-            Float array of shape `(len(words),)`, in the order of `words`.
-        """
-        prefix = self._encode(context)[:-1]
-        rows = [[*prefix, i] for i in range(_EOS, len(self.words) + 1)]
-        ids, positions = word_positions(rows)
-        return self._probs(ids, positions)[len(prefix) :: len(prefix) + 1]
 
     def _encode(self, caption):
         ids = [self._ids.get(word, _UNK) for word in caption]

@@ -122,10 +122,7 @@ class Vocabulary:
         Returns:
             List of integers.
         """
-        _check_tokens(tokens)
-        get, unk = self.word_ids.get, self.unk
-        ids = [get(word, unk) for word in tokens[:max_length]]
-        return ids + [self.eos] if eos else ids
+        return self.encode_ragged([tokens], max_length, eos)[0].tolist()
 
     def encode_batch(
         self,
@@ -227,16 +224,13 @@ class Vocabulary:
             List of `n` strings, see `decode()`.
 
         Raises:
-            ValueError, TypeError: As `decode()`; the message names the row.
+            ValueError, TypeError: As `decode()`.
         """
         sentences = []
-        for row, words in enumerate(_host(ids)):
-            try:
-                deeper = len(_host(words)) and isinstance(words[0], _ROWS)
-                read = self.decode_batch if deeper else self.decode
-                sentences.append(read(words))
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"Row {row}: {error}") from error
+        for words in _host(ids):
+            deeper = len(_host(words)) and isinstance(words[0], _ROWS)
+            read = self.decode_batch if deeper else self.decode
+            sentences.append(read(words))
         return sentences
 
     def save(self, path):
@@ -253,17 +247,12 @@ class Vocabulary:
             ValueError: If the file is something else, or damaged.
         """
         content = read_sealed(path, _WRITE)
-        if (
-            not isinstance(content, dict)
-            or {*content} != {"format", "words"}
-            or content["format"] != _FORMAT
-            or not isinstance(content["words"], list)
-        ):
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
             problem = "there is other JSON than that of a vocabulary"
             raise malformed(path, "", problem, _WRITE)
         try:
             return cls(content["words"])
-        except ValueError as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise malformed(
                 path, "`words`", f"is a fault ({error})", _WRITE
             ) from error

@@ -13,10 +13,10 @@ from tfcap._ops.sequences import dense
 from tfcap.decoding import Decoder
 
 
-def dataset_inputs(
+def dataset_pairs(
     dataset: Any, batch_size: int | None = None, pad: int = 0
-) -> Iterator[Any]:
-    """Yields the inputs of every batch, once through a data set.
+) -> Iterator[tuple[Any, Any]]:
+    """Yields inputs and targets of every batch, once through a data set.
 
     Args:
         dataset: `tf.data.Dataset`, `keras.utils.PyDataset`, list of batches or
@@ -24,13 +24,16 @@ def dataset_inputs(
             with a leading axis `M`; or an object whose
             `evaluation(batch_size)` yields pairs of inputs and row numbers,
             such as `tfcap.data.CaptionBatches`. Batches are inputs alone, or
-            tuples `(x, y)` and `(x, y, sample_weight)`, of which `x` is read.
+            tuples `(x, y)` and `(x, y, sample_weight)`, of which `x` and `y`
+            are read.
         batch_size: Integer, for data that is not in batches yet. Defaults to
             `None`: that of `dataset`, or 32 of a dict of arrays.
-        pad: Integer, by which ragged ids are filled. Defaults to `0`.
+        pad: Integer, by which ragged ids are filled. Defaults to `0`. Ragged
+            targets are filled with -1, which takes no part.
 
     Yields:
-        Nest of tensors or arrays with leading axis `B`.
+        Pairs of nests of tensors or arrays with leading axis `B`; as targets
+        `None` where there are none.
 
     Raises:
         TypeError: If `dataset` cannot be read, or only once.
@@ -38,20 +41,7 @@ def dataset_inputs(
             is given.
     """
     if hasattr(dataset, "evaluation"):
-        return (inputs for inputs, _ in dataset.evaluation(batch_size))
-    return (inputs for inputs, _ in dataset_pairs(dataset, batch_size, pad))
-
-
-def dataset_pairs(
-    dataset: Any, batch_size: int | None = None, pad: int = 0
-) -> Iterator[tuple[Any, Any]]:
-    """Yields inputs and targets of every batch, `None` where there are none.
-
-    Ragged targets are filled with -1, which takes no part.
-
-    Yields:
-        Pairs of nests of tensors or arrays with leading axis `B`.
-    """
+        return ((x, None) for x, _ in dataset.evaluation(batch_size))
     if isinstance(dataset, dict):
         return ((x, None) for x in _slices(dataset, batch_size or 32))
     if batch_size is not None:
@@ -73,9 +63,7 @@ def _targets(tensor):
     """Targets of any dtype, ragged ones with -1 in what takes no part."""
     if not hasattr(tensor, "ragged_rank"):
         return tensor
-    if tensor.dtype.is_bool or tensor.dtype.is_unsigned:
-        tensor = tf.cast(tensor, tf.int64)
-    return tensor.to_tensor(default_value=-1)
+    return tf.cast(tensor, tf.int64).to_tensor(default_value=-1)
 
 
 def _batches(dataset):
@@ -160,7 +148,7 @@ def generate(
     parts, rows = [], 0
     progress = keras.utils.Progbar(limit, verbose=verbose, unit_name="row")
     pad = getattr(speaker, "pad", 0)
-    for inputs in dataset_inputs(dataset, batch_size, pad):
+    for inputs, _ in dataset_pairs(dataset, batch_size, pad):
         inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
         tokens = decode(inputs).numpy()
         size = keras.tree.flatten(inputs)[0].shape[0]

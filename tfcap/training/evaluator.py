@@ -24,7 +24,7 @@ from tfcap.rewards.reward import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
 from tfcap.training.dataset_inputs import concatenated
-from tfcap.training.dataset_inputs import dataset_inputs
+from tfcap.training.dataset_inputs import dataset_pairs
 from tfcap.training.speaker_report import RETRIEVAL
 from tfcap.training.speaker_report import DiversityReport
 from tfcap.training.speaker_report import SpeakerReport
@@ -328,7 +328,7 @@ class Evaluator(EvaluationCallback):
         return DiversityReport.from_captions(captions, outputs["texts"])
 
     def _inputs(self):
-        return dataset_inputs(self.dataset, self.batch_size, self.pad)
+        return dataset_pairs(self.dataset, self.batch_size, self.pad)
 
     def _read(self, decoder, listeners):
         """Arrays of the whole split, its texts and the images' ids."""
@@ -338,7 +338,7 @@ class Evaluator(EvaluationCallback):
             total, verbose=self.verbose, unit_name="image"
         )
         parts = []
-        for inputs in self._inputs():
+        for inputs, _ in self._inputs():
             inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
             if not parts:
                 # Of any number of rows: the last batch may be smaller.
@@ -452,7 +452,7 @@ class Evaluator(EvaluationCallback):
     def _greedy(self):
         """Greedy decoding of the length of the longest reference."""
         lengths = []
-        for inputs in self._inputs():
+        for inputs, _ in self._inputs():
             human = self._references(inputs)
             # Our own batches are padded to one length.
             if hasattr(self.dataset, "evaluation"):

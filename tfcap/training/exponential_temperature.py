@@ -18,7 +18,6 @@ class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
         initial: Float, temperature at step 0. Defaults to `1.0`.
         rate: Float, in 1/steps. Defaults to `1e-5`.
         minimum: Float. Defaults to `0.5`.
-        every: Integer, number of steps between changes. Defaults to `1`.
 
     Example:
 
@@ -32,7 +31,7 @@ class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
       ICLR 2017, section 4
     """
 
-    def __init__(self, initial=1.0, rate=1e-5, minimum=0.5, every=1):
+    def __init__(self, initial=1.0, rate=1e-5, minimum=0.5):
         if not 0 < minimum <= initial:
             raise ValueError(
                 "`minimum` must be positive and at most `initial`. Received: "
@@ -41,10 +40,9 @@ class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
         self.initial = initial
         self.rate = rate
         self.minimum = minimum
-        self.every = every
 
     def __call__(self, step):
-        step = ops.cast(step // self.every * self.every, "float32")
+        step = ops.cast(step, "float32")
         return ops.maximum(
             self.minimum, self.initial * ops.exp(-self.rate * step)
         )
@@ -54,5 +52,4 @@ class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
             "initial": self.initial,
             "rate": self.rate,
             "minimum": self.minimum,
-            "every": self.every,
         }

@@ -201,12 +201,12 @@ class JointTraining(keras.Model):
         }
         self.updates_per_rollout = updates_per_rollout
         self.clipped_ratio = rollout_updates.checked_ratio(self, clipped_ratio)
-        layers = [
-            layer
+        layers = {
+            id(layer): layer
             for learner in learners.values()
             for layer in learner.objective.layers()
-        ]
-        self.channels = list({id(layer): layer for layer in layers}.values())
+        }
+        self.channels = list(layers.values())
         for layer in self.channels:
             # Keras traces a model once more to build it as long as any layer
             # of it is not built.
@@ -292,29 +292,20 @@ class JointTraining(keras.Model):
             if turn % learner.every == learner.offset
         )
 
-    def fit(
-        self,
-        x: Any = None,
-        *args: Any,
-        sample_weight: Any = None,
-        class_weight: Any = None,
-        **kwargs: Any,
-    ):
+    def fit(self, *args: Any, sample_weight: Any = None, **kwargs: Any):
         """Trains as `keras.Model.fit()`; refuses what no objective reads.
 
         Targets `y` beside the inputs are left unread: an objective's terms
         find the human words in the batch.
 
         Raises:
-            ValueError: If rows or classes are weighted.
+            ValueError: If rows are weighted.
         """
-        _refuse_weights(sample_weight=sample_weight, class_weight=class_weight)
-        callbacks = keras.tree.flatten(kwargs.get("callbacks") or [])
-        resumes = any(isinstance(each, Resume) for each in callbacks)
-        fit = super().fit
-        if resumes or hasattr(x, "from_step"):
-            return run_fit(fit, x, *args, **kwargs)
-        return fit(x, *args, **kwargs)
+        _refuse_weights(sample_weight)
+        parts = keras.tree.flatten((args, kwargs))
+        if any(isinstance(x, Resume) or hasattr(x, "from_step") for x in parts):
+            return run_fit(super().fit, *args, **kwargs)
+        return super().fit(*args, **kwargs)
 
     def save(self, *_, **__):
         """Refuses: rewards and schedules are functions, which are not saved.
@@ -382,7 +373,7 @@ class JointTraining(keras.Model):
             ValueError: If rows are weighted.
         """
         inputs, _, weights = keras.utils.unpack_x_y_sample_weight(data)
-        _refuse_weights(sample_weight=weights)
+        _refuse_weights(weights)
         pad = getattr(self.speaker, "pad", 0)
         return keras.tree.map_structure(lambda x: dense(x, pad), inputs)
 
@@ -515,16 +506,15 @@ class JointTraining(keras.Model):
         return list(self.trackers.values())
 
 
-def _refuse_weights(**weights):
-    """Refuses weights, which no term of an objective reads."""
-    for name, value in weights.items():
-        if value is not None:
-            raise ValueError(
-                f"`{name}` must be None: the rows of a batch count alike. "
-                f"Received: {name} of type {type(value).__name__}. Weigh "
-                "terms of the objective, or draw rows as often as they are "
-                "to count."
-            )
+def _refuse_weights(weights):
+    """Refuses weights of rows, which no term of an objective reads."""
+    if weights is not None:
+        raise ValueError(
+            "`sample_weight` must be None: the rows of a batch count alike. "
+            f"Received: sample_weight of type {type(weights).__name__}. Weigh "
+            "terms of the objective, or draw rows as often as they are to "
+            "count."
+        )
 
 
 def scales(optimizer: keras.optimizers.Optimizer) -> bool:

@@ -69,8 +69,14 @@ def load_network(path, compile=True, hint="Make it anew."):
     >>> tfcap.training.load_network(path).output_shape
     (None, 1)
     """
+    # Keras knows the classes that are imported.
+    import tfcap.models  # noqa: F401
+
     try:
-        return _loaded(path, compile)
+        with zipfile.ZipFile(path) as archive:
+            if damaged := archive.testzip():
+                raise ValueError(f"{damaged} in it is damaged.")
+        return keras.saving.load_model(path, compile=compile, safe_mode=True)
     except FileNotFoundError:
         raise
     except Exception as error:
@@ -80,14 +86,3 @@ def load_network(path, compile=True, hint="Make it anew."):
             "`path` must name a network that Keras can load. Received: "
             f"path={str(path)!r}. {reason} {hint}"
         ) from error
-
-
-def _loaded(path, compile):
-    """The network in a file, if all of the file has its checksums."""
-    # Keras knows the classes that are imported.
-    import tfcap.models  # noqa: F401
-
-    with zipfile.ZipFile(path) as archive:
-        if damaged := archive.testzip():
-            raise ValueError(f"{damaged} in it is damaged.")
-    return keras.saving.load_model(path, compile=compile, safe_mode=True)

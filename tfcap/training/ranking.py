@@ -22,7 +22,6 @@ def rank_candidates(
     dataset: Any,
     batch_size: int | None = None,
     verbose: int = 1,
-    options: str = "options",
 ) -> RankingReport:
     """Ranks every question's candidates by likelihood or by dot product.
 
@@ -37,14 +36,13 @@ def rank_candidates(
             `tfcap.models.DialogDiscriminator`, whose dot products rank.
         dataset: `tfcap.data.DialogBatches`; or another data set that Keras
             takes, of pairs `(inputs, labels)`: inputs with the candidates
-            under `options`, integers of shape `(..., N, T)`, zeros or padding
+            under `"options"`, integers of shape `(..., N, T)`, zeros or padding
             for an absent one, and the index of the right one as labels
             `(...)`, -1 where there is none; or labels `(..., N)`, 1 for the
             right one, 0 for a wrong one and -1 for one that takes no part.
         batch_size: Integer, for data that is not in batches yet. Defaults to
             that of `tfcap.data`'s batches.
         verbose: 1 for a progress bar, 0 for silence.
-        options: String, key of the candidates. Defaults to `"options"`.
 
     Returns:
         `tfcap.metrics.RankingReport`.
@@ -53,9 +51,7 @@ def rank_candidates(
         ValueError: If the batches lack candidates or labels.
     """
     report = RankingReport()
-    for questions, scores in _scored(
-        network, dataset, batch_size, verbose, options
-    ):
+    for questions, scores in _scored(network, dataset, batch_size, verbose):
         if questions.truth is None:
             raise ValueError(
                 "`dataset` must hold pairs of inputs and labels. Received: "
@@ -77,14 +73,13 @@ def candidate_scores(
     dataset: Any,
     batch_size: int | None = None,
     verbose: int = 1,
-    options: str = "options",
 ) -> np.ndarray:
     """Scores every candidate by likelihood or by dot product, truth or not.
 
     For a split whose answers are hidden, of which there is no report.
 
     Args:
-        network, dataset, batch_size, verbose, options: As in
+        network, dataset, batch_size, verbose: As in
             `rank_candidates()`, but that labels are not needed.
 
     Returns:
@@ -92,9 +87,7 @@ def candidate_scores(
     """
     parts = [
         scores.reshape(questions.options.shape)
-        for questions, scores in _scored(
-            network, dataset, batch_size, verbose, options
-        )
+        for questions, scores in _scored(network, dataset, batch_size, verbose)
     ]
     return concatenated(parts, -np.inf).astype("float32")
 
@@ -148,7 +141,7 @@ class _Questions(NamedTuple):
     relevance: np.ndarray | None
 
 
-def _questions(dataset, batch_size, key, reader):
+def _questions(dataset, batch_size, reader):
     """Yields the `_Questions` of every batch."""
     if hasattr(dataset, "dialogs"):
         dialogs = dataset.dialogs
@@ -166,8 +159,7 @@ def _questions(dataset, batch_size, key, reader):
     what = "candidate answers, integers of shape (..., N, T)"
     pad = getattr(reader, "pad", 0)
     for inputs, labels in dataset_pairs(dataset, batch_size, pad):
-        remedy = "Name their key in `options`."
-        tokens = batch_entry(inputs, key, what, remedy)
+        tokens = batch_entry(inputs, "options", what)
         tokens = np.asarray(without_start(tokens, reader))
         answers, options = np.unique(
             tokens.reshape(-1, tokens.shape[-1]), axis=0, return_inverse=True
@@ -226,7 +218,7 @@ def _dot_product(discriminator: Any) -> Callable:
     return score
 
 
-def _scored(network, dataset, batch_size, verbose, key):
+def _scored(network, dataset, batch_size, verbose):
     """Yields the questions of batches, and scores `(Q, N)` of candidates."""
     if hasattr(network, "step"):
         score = _likelihood(network)
@@ -238,7 +230,7 @@ def _scored(network, dataset, batch_size, verbose, key):
         verbose=verbose,
         unit_name="dialog",
     )
-    for questions in _questions(dataset, batch_size, key, network):
+    for questions in _questions(dataset, batch_size, network):
         options = questions.options
         flat = options.reshape(-1, options.shape[-1])
         yield questions, np.asarray(score(questions, flat))

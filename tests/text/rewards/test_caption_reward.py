@@ -28,7 +28,6 @@ from tfcap.text.rewards import cider_r_reward
 from tfcap.text.rewards import meteor_reward
 from tfcap.text.rewards import rouge_l_reward
 from tfcap.text.rewards.caption_reward import score_texts
-from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.cider import cider_r
 from tfcap.text.scores.scores import Scores
 
@@ -107,9 +106,6 @@ def test_metrics_of_objects_and_meanings(few_words, tmp_path):
     assert called(reward) == [0.0, 0.0, 0.0, 0.0]
     said = ["a bus and two hounds", "buses"]
     assert reward(said, references=["dogs", "dogs"]) == [-0.5, -1.0]
-    assert repr(ObjectSynonyms([["dog"]])) == (
-        "<ObjectSynonyms: 1 names of 1 objects>"
-    )
     assert meteor_reward()(["hound"], references=["dog"])[0] > 0
 
 
@@ -169,7 +165,6 @@ def test_what_is_the_same_is_scored_once():
         (["a"], {"references": []}, ValueError, "Received: 0 entries"),
         ([5], {"references": ["a"]}, TypeError, "`completions` must be str"),
         ([[5]], {"references": ["a"]}, TypeError, "Received: \\[5\\]"),
-        ([[message(5)]], {"references": ["a"]}, TypeError, "`content` of a"),
         (["a"], {"references": [5]}, TypeError, "`references` must hold a"),
         (["a"], {"references": [["a", 5]]}, TypeError, "'a', 5"),
     ],
@@ -183,10 +178,8 @@ def test_bad_options_are_refused(tmp_path):
     ids = DocumentFrequencies.from_references(
         [[["a"]], [["b"]]], Vocabulary(["a", "b"])
     )
-    short = DocumentFrequencies.from_references(CORPUS, max_order=2)
-    for table, match in ((ids, "in ids up to 4"), (short, "strings up to 2")):
-        with pytest.raises(ValueError, match=match):
-            cider_d_reward(table)
+    with pytest.raises(ValueError, match="counted in ids"):
+        cider_d_reward(ids)
     with pytest.raises(FileNotFoundError):
         cider_d_reward(tmp_path / "none.npz")
     with pytest.raises(ValueError, match="`sigma` must be positive"):
@@ -207,12 +200,6 @@ def test_processes_score_alike_and_tell_what_went_wrong():
     again = pickle.loads(pickle.dumps(reward))
     assert again.__name__ == "cider_d"
     assert called(reward) == wanted == called(reward)
-    for process in reward._pool._processes.values():
-        process.kill()
-        process.join()
-    with pytest.raises(RuntimeError, match="terminated abruptly"):
-        called(reward)
-    assert called(reward) == wanted
     reward = CaptionReward(failing, "failing", num_workers=1)
     with pytest.raises(MissingScoreError, match="SPICE is absent: it is not"):
         called(reward)

@@ -31,7 +31,7 @@ bus"""
 def objects(tmp_path_factory):
     path = tmp_path_factory.mktemp("objects") / "synonyms.txt"
     path.write_text(LINES + "\n", encoding="utf-8-sig")
-    return ObjectSynonyms.load(path)
+    return ObjectSynonyms.of(path)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_names_of_objects_are_the_first(objects):
 def test_a_file_without_names_is_refused(tmp_path):
     (tmp_path / "list").write_text(" , \n\n")
     with pytest.raises(ValueError, match="none. Give a line for each object"):
-        ObjectSynonyms.load(tmp_path / "list")
+        ObjectSynonyms.of(tmp_path / "list")
 
 
 CAPTIONS = ["a dog on a couch", "two women", "a bus, a train, a bus", "grass"]

@@ -73,12 +73,11 @@ def test_a_caption_is_parsed_once(scene_graphs, monkeypatch):
     parse = SceneGraphParser()
     seen = []
 
-    def parsed(docs, parsed=parse._parsed):
-        docs = list(docs)
-        seen.extend(map(len, docs))
-        return parsed(docs)
+    def docs(captions, docs=parse._docs):
+        seen.extend(captions)
+        return docs(captions)
 
-    monkeypatch.setattr(parse, "_parsed", parsed)
+    monkeypatch.setattr(parse, "_docs", docs)
     captions = [["a", "dog"], [], ["a", "dog"]]
     assert parse(captions)[0] == parse(captions)[2] == graph("dog")
     assert parse(captions)[1] == SceneGraph() and len(seen) == 2

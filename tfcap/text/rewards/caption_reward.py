@@ -1,10 +1,8 @@
 """A caption score as a reward function of TRL."""
 
 import functools
-import os
 from collections.abc import Callable
 from collections.abc import Sequence
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import numpy as np
@@ -82,7 +80,7 @@ class CaptionReward:
         self.extract = extract
         self.num_workers = num_workers
         self.__name__ = name
-        self._pool, self._owner = None, None
+        self._pool = None
 
     def __call__(self, completions: list, **columns: Any) -> list:
         """Scores completions.
@@ -126,26 +124,13 @@ class CaptionReward:
             [texts[i : i + size] for i in starts]
             for texts in (captions, references)
         ]
-        try:
-            found = [*self._started().map(called, *parts)]
-        except BrokenProcessPool:
-            self._pool = None  # the next call starts others
-            raise
-        return np.concatenate(found).tolist()
-
-    def _started(self):
-        """The processes of this one, which a copy by `fork()` has not."""
-        if self._pool is None or self._owner != os.getpid():
+        if self._pool is None:
             function = functools.partial(score_texts, self.score)
             self._pool = process_pool(function, self.num_workers)
-            self._owner = os.getpid()
-        return self._pool
+        return np.concatenate([*self._pool.map(called, *parts)]).tolist()
 
     def __getstate__(self):
         return {**vars(self), "_pool": None}
-
-    def __repr__(self):
-        return f"<CaptionReward {self.__name__}>"
 
 
 def _text(completion):
@@ -167,18 +152,10 @@ def _text(completion):
 
 def _content(content):
     """The text of a message, whose content may be a list of parts."""
-    if content is None:
-        return ""
     if isinstance(content, str):
         return content
-    if isinstance(content, _SEVERAL) and all(
-        isinstance(part, dict) for part in content
-    ):
-        return " ".join(x["text"] for x in content if x.get("text"))
-    raise TypeError(
-        "`content` of a message must be a string, or a list of parts with "
-        f"`type` and `text`. Received: {content!r:.80}."
-    )
+    parts = [] if content is None else content
+    return " ".join(x["text"] for x in parts if x.get("text"))
 
 
 def _references(texts, column):

@@ -14,7 +14,6 @@ from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import check_smoothing
 from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
-from tfcap.text.scores.cider import ORDERS
 from tfcap.text.scores.cider import check_sigma
 from tfcap.text.scores.cider import cider_d
 from tfcap.text.scores.cider import cider_r
@@ -27,9 +26,7 @@ from tfcap.text.scores.spice_spacy import spice_spacy
 
 
 def cider_d_reward(
-    document_frequencies: Any,
-    sigma: float = 6.0,
-    **options: Any,
+    document_frequencies: Any, sigma: float = 6.0, **options: Any
 ) -> CaptionReward:
     """CIDEr-D as a reward function, in `[0, 10]`.
 
@@ -75,10 +72,7 @@ def cider_d_reward(
     return CaptionReward(score, "cider_d", **options)
 
 
-def cider_r_reward(
-    document_frequencies: Any,
-    **options: Any,
-) -> CaptionReward:
+def cider_r_reward(document_frequencies: Any, **options: Any) -> CaptionReward:
     """CIDEr-R as a reward function, in `[0, 10]`: for long captions.
 
     Args:
@@ -105,9 +99,7 @@ def cider_r_reward(
 
 
 def bleu_reward(
-    max_order: int = 4,
-    smoothing: str | None = "exponential",
-    **options: Any,
+    max_order: int = 4, smoothing: str | None = "exponential", **options: Any
 ) -> CaptionReward:
     """BLEU of single captions as a reward function, in `[0, 1]`.
 
@@ -137,13 +129,10 @@ def bleu_reward(
     score = functools.partial(
         _longest_bleu, max_order=max_order, smoothing=smoothing
     )
-    name = f"bleu_{max_order}"
-    return CaptionReward(score, name, **options)
+    return CaptionReward(score, f"bleu_{max_order}", **options)
 
 
-def rouge_l_reward(
-    **options: Any,
-) -> CaptionReward:
+def rouge_l_reward(**options: Any) -> CaptionReward:
     """ROUGE-L as a reward function, in `[0, 1]`.
 
     Args:
@@ -165,9 +154,7 @@ def rouge_l_reward(
     return CaptionReward(rouge_l, "rouge_l", **options)
 
 
-def meteor_reward(
-    **options: Any,
-) -> CaptionReward:
+def meteor_reward(**options: Any) -> CaptionReward:
     """METEOR 1.5 as a reward function, in `[0, 1]`, without Java.
 
     Args:
@@ -197,8 +184,7 @@ def meteor_reward(
 
 
 def spice_spacy_reward(
-    model: str | os.PathLike | None = None,
-    **options: Any,
+    model: str | os.PathLike | None = None, **options: Any
 ) -> CaptionReward:
     """SPICE (spaCy) as a reward function, in `[0, 1]`, without Java.
 
@@ -230,14 +216,10 @@ def spice_spacy_reward(
     """
     load_parser(model)  # raises here what the first step would
     score = functools.partial(spice_spacy, model=model)
-    name = "spice_spacy"
-    return CaptionReward(score, name, **options)
+    return CaptionReward(score, "spice_spacy", **options)
 
 
-def chair_reward(
-    objects: Any,
-    **options: Any,
-) -> CaptionReward:
+def chair_reward(objects: Any, **options: Any) -> CaptionReward:
     """Share of hallucinated objects, negated, as a reward in `[-1, 0]`.
 
     CHAIR-i of each caption, with what its references mention as the truth: a
@@ -285,12 +267,10 @@ def _frequencies(source):
         source = DocumentFrequencies.load(source)
     if not isinstance(source, DocumentFrequencies):
         source = DocumentFrequencies.from_references(source)
-    if source.words is None or source.max_order < ORDERS:
+    if source.words is None:
         raise ValueError(
-            "`document_frequencies` must be those of words of strings, of "
-            f"n-grams of up to {ORDERS}. Received: {source!r}, counted in "
-            f"{'ids' if source.words is None else 'strings'} up to "
-            f"{source.max_order}. Count them with "
+            "`document_frequencies` must be those of words of strings. "
+            f"Received: {source!r}, counted in ids. Count them with "
             "`DocumentFrequencies.from_references(captions)`, of lists of "
             "strings and without a vocabulary."
         )

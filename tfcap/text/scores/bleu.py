@@ -11,6 +11,7 @@ from tfcap.text.ngrams import check_order
 from tfcap.text.scores.comparison import blocks
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.comparison import compare_within
+from tfcap.text.scores.comparison import count_runs
 from tfcap.text.scores.comparison import earlier_occurrences
 from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
@@ -92,13 +93,10 @@ def bleu(
     check_order(max_order)
     check_smoothing(smoothing)
     comparison = compare_with_references(candidates, references)
-    return bleu_scores(count_matches(comparison, max_order), smoothing)
-
-
-def bleu_scores(counts, smoothing=None):
-    """`Scores` of every order, from the counts of every caption."""
+    counts = count_matches(comparison, max_order)
     each = bleu_of(counts, smoothing)
-    corpus = bleu_of(counts.total(), smoothing)[:, 0]
+    total = BLEUCounts(*(x.sum(axis=-1, keepdims=True) for x in counts))
+    corpus = bleu_of(total, smoothing)[:, 0]
     return [
         ResampledScores(
             float(corpus[k]),
@@ -240,10 +238,6 @@ class BLEUCounts(NamedTuple):
     length: np.ndarray  # (m,) words of the candidate
     reference_length: np.ndarray  # (m,) words of the closest reference
 
-    def total(self):
-        """The counts of the whole, each with a last axis of size 1."""
-        return BLEUCounts(*(x.sum(axis=-1, keepdims=True) for x in self))
-
 
 def count_matches(comparison, max_order: int) -> BLEUCounts:
     """Counts what BLEU needs for each caption of a comparison."""
@@ -251,7 +245,7 @@ def count_matches(comparison, max_order: int) -> BLEUCounts:
     ranks = earlier_occurrences(comparison, max_order, comparison.left)
     correct = np.zeros((max_order, len(lengths)), np.int64)
     for block in blocks(comparison):
-        counts = block.count_runs(max_order)
+        counts = count_runs(block.equal, max_order)
         most = np.maximum.reduceat(counts, block.starts, axis=2)
         kept = ranks[:, block.words[:, block.starts]] < most
         correct[:, block.left] = kept.sum(axis=1)

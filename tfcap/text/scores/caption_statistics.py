@@ -1,7 +1,6 @@
 """Statistics of captions that need no references."""
 
 import itertools
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
 
@@ -23,9 +22,7 @@ BAD_ENDINGS = (
 )
 
 
-def bad_ending_rate(
-    captions: Sequence[Sequence], endings: Collection[str] = BAD_ENDINGS
-) -> Scores:
+def bad_ending_rate(captions: Sequence[Sequence]) -> Scores:
     """Share of captions that end with an article, a preposition or a copula.
 
     Models trained for n-gram scores that do not count the end of the caption
@@ -33,7 +30,6 @@ def bad_ending_rate(
 
     Args:
         captions: List of tokenized captions.
-        endings: Collection of words. Defaults to 17 words, "a" to "am".
 
     Returns:
         `Scores`: `each` is 1 for a caption with a bad ending, 0 for others
@@ -54,8 +50,9 @@ def bad_ending_rate(
     - `count_bad` of self-critical.pytorch, `captioning/utils/eval_utils.py`
     """
     check_captions(captions, "captions")
-    bad = set(endings)
-    each = np.array([float(len(c) > 0 and c[-1] in bad) for c in captions])
+    each = np.array(
+        [float(len(c) > 0 and c[-1] in BAD_ENDINGS) for c in captions]
+    )
     return Scores(float(each.mean()), each)
 
 

@@ -41,7 +41,7 @@ class ObjectSynonyms:
     The published list, which CHAIR is defined by, names the 80 objects of
     COCO: `data/synonyms.txt` of https://github.com/LisaAnne/Hallucination
     (4 KB; BSD 2-Clause licence, its README says), which is not part of this
-    package. Pass a copy to `load()`.
+    package. Pass the path of a copy to `of()`.
 
     Args:
         groups: Iterable of sequences of strings, the names of each object; the
@@ -99,28 +99,20 @@ class ObjectSynonyms:
         self._longest = max(len(name.split()) for name in self._phrases)
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> "ObjectSynonyms":
-        """Reads a file with a line for each object, names with commas between.
+    def of(cls, objects) -> "ObjectSynonyms":
+        """Reads a file by its path, or makes synonyms of groups of names.
 
-        Args:
-            path: String or path, such as that of the published list.
-
-        Returns:
-            An `ObjectSynonyms`.
+        A file has a line for each object, names with commas between, as that
+        of the published list has.
 
         Raises:
             ValueError: If there is no name in it.
             OSError: If there is no such file.
         """
-        return cls(line.split(",") for line in read_lines(path))
-
-    @classmethod
-    def of(cls, objects) -> "ObjectSynonyms":
-        """Reads a file by its path, or makes synonyms of groups of names."""
         if isinstance(objects, cls):
             return objects
         if isinstance(objects, str | os.PathLike):
-            return cls.load(objects)
+            objects = [line.split(",") for line in read_lines(objects)]
         return cls(objects)
 
     def mentioned(self, words: Sequence[str]) -> list[str]:
@@ -162,12 +154,6 @@ class ObjectSynonyms:
             if word.endswith(plural) and singular in self._known:
                 return singular
         return word
-
-    def __repr__(self):
-        return (
-            f"<ObjectSynonyms: {len(self._names)} names of "
-            f"{len(self.objects)} objects>"
-        )
 
 
 def chair(

@@ -14,10 +14,10 @@ from tfcap.text.ngrams import row_of_word
 from tfcap.text.scores.comparison import blocks
 from tfcap.text.scores.comparison import compare_with_references
 from tfcap.text.scores.comparison import compare_within
+from tfcap.text.scores.comparison import count_runs
 from tfcap.text.scores.comparison import earlier_occurrences
 from tfcap.text.scores.comparison import known_ids
 from tfcap.text.scores.comparison import number_words
-from tfcap.text.scores.comparison import occurrences
 from tfcap.text.scores.comparison import word_ids
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_caption_sets
@@ -71,10 +71,7 @@ def cider(
       equal to the plain CIDEr of ruotianluo/cider, times 10 as there
     """
     return consensus(
-        candidates,
-        references,
-        document_frequencies,
-        clipped=False,
+        candidates, references, document_frequencies, clipped=False
     )
 
 
@@ -153,10 +150,7 @@ def cider_d(
         return np.exp(-(difference**2) / (2 * sigma**2))
 
     return consensus(
-        candidates,
-        references,
-        document_frequencies,
-        penalty=penalty,
+        candidates, references, document_frequencies, penalty=penalty
     )
 
 
@@ -224,7 +218,7 @@ def inverse_document_frequencies(
     if document_frequencies is None:
         starts, counts, documents = _count_documents(comparison)
     else:
-        keys = document_frequencies.pack(ids, lengths, ORDERS)
+        keys = document_frequencies.pack(ids, lengths)
         starts = keys != 0
         counts = document_frequencies.lookup(keys[starts])
         documents = document_frequencies.num_documents
@@ -277,7 +271,7 @@ def similarities(comparison, idf: NDArray, clipped: bool) -> NDArray:
     norms = _norms(squares * (2.0 * ranks + 1), comparison.lengths)
     products = np.empty((ORDERS, len(comparison.right)))
     for block in blocks(comparison):
-        counts = block.count_runs(ORDERS).reshape(ORDERS, -1)
+        counts = count_runs(block.equal, ORDERS).reshape(ORDERS, -1)
         size = len(block.pairs)
         # Most n-grams are not in the other caption; a longer one is only
         # where a shorter one is.
@@ -363,10 +357,7 @@ def cider_r(
         return repetition**0.8 * length**0.2
 
     return consensus(
-        candidates,
-        references,
-        document_frequencies,
-        penalty=penalty,
+        candidates, references, document_frequencies, penalty=penalty
     )
 
 
@@ -378,14 +369,19 @@ def _length_penalty(comparison):
 
 
 def _repetition_penalty(comparison):
-    ranks = earlier_occurrences(comparison, 1, comparison.left)[0]
-    counts = occurrences(comparison, 1, comparison.left)[0].astype(float)
+    ids = comparison.ids
+    words = row_of_word(comparison.lengths) * (ids.max(initial=0) + 1) + ids
+    _, first, of_word, counts = np.unique(
+        words, return_index=True, return_inverse=True, return_counts=True
+    )
+    counts = np.append(counts[of_word], 0).astype(float)
+    first = np.isin(np.arange(len(counts)), first)
     penalty = np.ones(len(comparison.right))
     for block in blocks(comparison):
         ours = counts[block.words]
-        theirs = block.count_runs(1)[0].astype(float)
+        theirs = count_runs(block.equal, 1)[0].astype(float)
         excess = np.where(theirs > 0, np.abs(theirs - ours), ours - 1)
-        once = (ranks[block.words] == 0) & (ours > 0)
+        once = first[block.words]
         logs = (np.log1p(excess, where=once, out=np.zeros_like(ours))).sum(0)
         penalty[block.pairs] = np.exp(-logs / np.maximum(once.sum(0), 1))
     return penalty
@@ -398,16 +394,13 @@ def _split(candidates, references):
     def parts(word):
         return re.findall(r"\w+", word) if isinstance(word, str) else [word]
 
-    @functools.cache
-    def split_at(i):
-        return split(by_id[i])
-
     def split(captions):
         return [[p for w in words for p in parts(w)] for words in captions]
 
     references = list(references)
     by_id = {id(captions): captions for captions in references}
-    return split(candidates), [split_at(id(x)) for x in references]
+    shared = {key: split(captions) for key, captions in by_id.items()}
+    return split(candidates), [shared[id(x)] for x in references]
 
 
 def self_cider(sets: list, references: Sequence[Sequence[Sequence]]) -> Scores:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap.text.ngrams import flatten_rows
+from tfcap.text.ngrams import ragged_arange
 from tfcap.text.scores.scores import check_aligned
 
 
@@ -153,11 +154,6 @@ def compare_within(
     )
 
 
-def ragged_arange(sizes):
-    """`arange(size)` for each size, one after the other."""
-    return np.arange(sizes.sum()) - np.repeat(_starts(sizes), sizes)
-
-
 def _starts(sizes):
     return np.cumsum(sizes) - sizes
 
@@ -192,20 +188,6 @@ class Block(NamedTuple):
         """Boolean `(T, W, p)`, whether word t equals word w of `right`."""
         return self.ids[:, None] == self.others[None]
 
-    def count_runs(self, max_order):
-        """Times that n-grams of `left` occur in `right`, see `count_runs()`."""
-        return count_runs(self.equal, max_order)
-
-    def rank_runs(self, max_order):
-        """Times that n-grams of `left` came earlier in it."""
-        steps = np.arange(len(self.ids))
-        before = (steps < steps[:, None])[:, :, None]
-        return count_runs(self.equal & before, max_order)
-
-    def count_common(self):
-        """Lengths of the longest common subsequences, `(p,)`."""
-        return count_common(self.equal)
-
 
 def blocks(comparison) -> Iterator[Block]:
     """Cuts a comparison into blocks.
@@ -228,8 +210,7 @@ def blocks(comparison) -> Iterator[Block]:
     for chosen in np.split(order, cuts):
         counts = sizes[chosen]
         starts = np.cumsum(counts) - counts
-        pairs = np.arange(counts.sum())
-        pairs += np.repeat(first[chosen] - starts, counts)
+        pairs = np.repeat(first[chosen], counts) + ragged_arange(counts)
         rows = np.repeat(left[chosen], counts)
         words = _words(rows, row_starts, lengths, len(ids))
         others = _words(right[pairs], row_starts, lengths, len(ids))
@@ -306,19 +287,6 @@ def earlier_occurrences(
         Integer array of shape `(max_order, n + 1)`; the last column stands
         for "no word".
     """
-    return _occurrences(comparison, max_order, rows, Block.rank_runs)
-
-
-def occurrences(comparison, max_order, rows=None):
-    """Counts how often the n-gram at each word occurs in its caption.
-
-    Args and returns: See `earlier_occurrences()`.
-    """
-    return _occurrences(comparison, max_order, rows, Block.count_runs)
-
-
-def _occurrences(comparison, max_order, rows, count):
-    """Compares every row with itself."""
     lengths = comparison.lengths
     rows = np.arange(len(lengths)) if rows is None else rows
     alone = comparison._replace(
@@ -327,5 +295,7 @@ def _occurrences(comparison, max_order, rows, count):
     dtype = np.uint8 if lengths.max(initial=0) < 2**8 else np.uint32
     counts = np.zeros((max_order, len(comparison.ids) + 1), dtype)
     for block in blocks(alone):
-        counts[:, block.words] = count(block, max_order)
+        steps = np.arange(len(block.ids))
+        before = (steps < steps[:, None])[:, :, None]
+        counts[:, block.words] = count_runs(block.equal & before, max_order)
     return counts

@@ -16,7 +16,6 @@ from tfcap._io.cache import cache_folder
 from tfcap._io.cache import keep
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.missing_score import find_file
-from tfcap.text.missing_score import find_package
 
 _LETTER = "A-Za-zŠŽšžŸÀ-ÖØ-öø-žЀ-ӿԀ-ԧꙀ-ꙮ꙾-ꚗᴀ-ᵿ"
 _ALNUM = "0-9" + _LETTER
@@ -129,7 +128,7 @@ class SynonymSets:
     """
 
     def __init__(self, name: str):
-        program = find_file(name, meteor_folder(name) / "meteor-1.5.jar")
+        program = find_file(name, "meteor", "meteor-1.5.jar")
         with zipfile.ZipFile(program) as archive:
             rows = program_lines(archive, "synonym/english.synsets")
             self._sets = dict(zip(rows[::2], rows[1::2]))
@@ -161,15 +160,6 @@ class SynonymSets:
         return ""
 
 
-def meteor_folder(name: str):
-    """Returns the folder of METEOR's program.
-
-    Raises:
-        MissingScoreError: If the package is missing.
-    """
-    return find_package(name) / "meteor"
-
-
 def program_lines(archive: zipfile.ZipFile, name: str) -> list[str]:
     """Returns the lines of a table in METEOR's program."""
     return archive.read(name).decode().splitlines()
@@ -191,9 +181,8 @@ class MeteorResources:
     """
 
     def __init__(self):
-        folder = meteor_folder(NAME)
-        program = find_file(NAME, folder / "meteor-1.5.jar")
-        paraphrases = find_file(NAME, folder / "data" / "paraphrase-en.gz")
+        program = find_file(NAME, "meteor", "meteor-1.5.jar")
+        table = find_file(NAME, "meteor", "data", "paraphrase-en.gz")
         self._stemmer = _stemmer()
         with zipfile.ZipFile(program) as archive:
             lines = functools.partial(program_lines, archive)
@@ -202,7 +191,7 @@ class MeteorResources:
                 map(_abbreviation, lines("nonbreaking/english.prefixes"))
             )
         self.synsets = SynonymSets(NAME).of
-        self.sources, self._text, self._starts = _load(paraphrases)
+        self.sources, self._text, self._starts = _load(table)
 
         # Words of captions come again and again.
         remember = functools.lru_cache(1 << 17)

@@ -6,6 +6,7 @@ import numpy as np
 
 from tfcap.text.scores.comparison import blocks
 from tfcap.text.scores.comparison import compare_with_references
+from tfcap.text.scores.comparison import count_common
 from tfcap.text.scores.scores import Scores
 
 
@@ -58,7 +59,7 @@ def rouge_l(
     precision = np.zeros(len(comparison.left))
     recall = np.zeros_like(precision)
     for block in blocks(comparison):
-        common = block.count_common().astype(float)
+        common = count_common(block.equal).astype(float)
         of_others = common / lengths[comparison.right[block.pairs]]
         most = np.maximum.reduceat(common, block.starts)
         precision[block.left] = most / lengths[comparison.left[block.left]]

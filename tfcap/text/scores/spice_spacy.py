@@ -269,15 +269,11 @@ class SceneGraphParser:
                 )
         found = {key: self._graphs.get(key) for key in keys}
         new = [key for key, graph in found.items() if graph is None]
-        for key, sentence in zip(new, self._parsed(self._docs(new))):
+        for key, sentence in zip(new, self._pipeline.pipe(self._docs(new))):
             found[key] = self._graphs[key] = SceneGraph(*read_graph(sentence))
         while len(self._graphs) > _KEPT:
             self._graphs.pop(next(iter(self._graphs)))
         return [found[key] for key in keys]
-
-    def _parsed(self, docs):
-        """Documents after all parts, as `Language.pipe()` has them."""
-        return self._pipeline.pipe(docs)
 
     def _docs(self, captions):
         from spacy.tokens import Doc
