@@ -156,7 +156,7 @@ def test_training_moves_every_weight(case):
 #: What is told by other names, which tests of these classes see, and what
 #: subclasses give or tell.
 TOLD_OTHERWISE = {
-    "CLIPListener": {"tokenizer", "vocabulary", "max_pieces"},
+    "CLIPListener": {"tokenizer", "vocabulary"},
     "HingeRetrievalLoss": {"step"},
     "StepwiseSpeaker": {"cell"},
     "WordByWord": {"mask_zero"},

@@ -169,8 +169,6 @@ def test_points_that_are_not_there_are_refused():
 def test_a_crossing_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="`crossing` must be one of"):
         SMOOTH.recall_at(1.0, "best")
-    with pytest.raises(ValueError, match="one alone"):
-        SMOOTH.crossings()
 
 
 def test_a_curve_does_not_change_with_the_arrays_it_was_made_of():

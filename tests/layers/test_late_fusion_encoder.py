@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from tfcap.layers import LateFusionEncoder
 
@@ -27,6 +26,7 @@ def test_the_history_is_read_as_one_text():
         )
 
 
-def test_attention_is_refused_for_there_is_none():
-    with pytest.raises(ValueError, match="LateFusionEncoder"):
-        LateFusionEncoder(4, return_attention=True)
+def test_there_are_no_attention_weights():
+    encode = LateFusionEncoder(4, return_attention=True)
+    question, image = np.zeros((1, 2, 3, 5)), np.zeros((1, 1, 6))
+    assert encode(question, question, image)[1] == {}

@@ -76,8 +76,3 @@ def test_nothing_under_the_mask_is_read(way):
     gru = MaskedGRU(4)
     noise = np.where(mask[..., None], inputs, 100.0).astype("float32")
     np.testing.assert_array_equal(gru(inputs, mask=mask), gru(noise, mask=mask))
-
-
-def test_the_older_kind_of_gru_is_refused():
-    with pytest.raises(ValueError, match="`reset_after`.*keras.layers.GRU"):
-        MaskedGRU(4, reset_after=False)

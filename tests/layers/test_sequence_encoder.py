@@ -44,8 +44,3 @@ def test_nothing_under_the_mask_matters(sequences):
         {"inputs": WORDS},
         {"inputs": ("mask", mask)},
     )
-
-
-def test_words_without_a_batch_are_refused():
-    with pytest.raises(ValueError, match=r"\(\.\.\., T, D\)"):
-        SequenceEncoder(6)(np.zeros((3, 4)))

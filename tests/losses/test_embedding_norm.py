@@ -82,5 +82,5 @@ def test_an_unknown_convention_is_refused():
 
 
 def test_a_negative_factor_is_refused():
-    with pytest.raises(ValueError, match="`factor` must not be negative"):
+    with pytest.raises(ValueError, match="`factor` must be 0 or more"):
         EmbeddingNorm(-1.0)

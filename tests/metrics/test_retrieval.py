@@ -167,14 +167,17 @@ ONES = np.ones((3, 2))
     [
         (dict(images=ONES), "given together"),
         (dict(images=ONES, texts=ONES, scores=ONES), "given together"),
-        (dict(images=ONES, texts=np.ones((3, 4))), "as many features"),
+        (
+            dict(images=ONES, texts=np.ones((3, 4))),
+            "`texts` must have the D of `images`",
+        ),
         (dict(images=ONES, texts=np.ones(3)), r"`texts` must have shape"),
         (dict(scores=ONES), "`ids` must say.*np.repeat"),
         (dict(scores=ONES, ids=[0, 1, 2]), r"`ids` must be integers"),
         (dict(scores=ONES, ids=[0.0, 1.0]), r"`ids` must be integers"),
         (dict(scores=ONES, ids=[0, 3]), r"\[-1, 3\).*data set's own"),
         (dict(scores=ONES, ids=[0, -2]), r"from -2 to 0"),
-        (dict(scores=np.eye(2), block_size=0), "at least 1"),
+        (dict(scores=np.eye(2), block_size=0), "a positive integer"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(arguments, message):

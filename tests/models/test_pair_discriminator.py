@@ -88,12 +88,6 @@ def test_trains_under_compile_and_fit():
     assert network.evaluate(data, labels, verbose=0)[1] > 0.9
 
 
-@pytest.mark.parametrize("units", [(), (4, 0)])
-def test_layers_must_have_units(units):
-    with pytest.raises(ValueError, match="`units` must be positive sizes"):
-        small(units=units)
-
-
 def test_what_is_no_pair_is_refused():
     with pytest.raises(ValueError, match="`inputs` must hold 'text'"):
         small()({"image": BATCH["image"]})

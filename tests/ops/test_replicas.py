@@ -1,5 +1,6 @@
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tfcap._ops import SeedGenerator
@@ -8,6 +9,7 @@ from tfcap._ops import mean_over_replicas
 from tfcap._ops import num_replicas
 from tfcap._ops import rows_across_replicas
 from tfcap._ops import sum_over_replicas
+from tfcap._ops.replicas import drop_out
 
 VALUES = tf.constant([[1.0, 2.0], [4.0, 9.0]])
 
@@ -60,3 +62,12 @@ def test_seeds_of_later_calls_are_drawn_before_and_again():
         assert found == expected[4:] and calls() == 2
     seeds.skip(5)
     assert seeds.next().numpy().tolist() == expected[5]
+
+
+@pytest.mark.parametrize("rate, training", [(0.5, False), (0.0, True)])
+def test_nothing_drops_out_without_training_or_a_rate(rate, training):
+    seed = SeedGenerator(0)
+    tensor = np.ones(8, "float32")
+    assert drop_out(tensor, rate, seed, training) is tensor
+    assert np.array(seed.state).tolist() == [0, 0]
+    assert 0.0 in np.array(drop_out(tensor, 0.5, seed, True))

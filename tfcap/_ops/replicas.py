@@ -229,6 +229,13 @@ class SeedGenerator(keras.random.SeedGenerator, tracked()):
         self.state.assign(ops.add(self.state, count))
 
 
+def drop_out(tensor: Any, rate: float, seed: Any, training: bool) -> Any:
+    """Drops out at a rate, drawn of a `SeedGenerator`, while training."""
+    if not training or rate == 0.0:
+        return tensor
+    return keras.random.dropout(tensor, rate, seed=seed)
+
+
 _HELD = contextvars.ContextVar("tfcap_schedules_held", default=None)
 
 

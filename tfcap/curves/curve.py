@@ -127,9 +127,6 @@ class Curve:
             Float array of shape `(c, 2)` of naturalness and recall, without
             rows where the curve does not go.
 
-        Raises:
-            ValueError: If both or none are given.
-
         Example:
 
         >>> curve = tfcap.curves.Curve([0.9, 1.1, 0.9], [50.0, 60.0, 80.0])
@@ -137,11 +134,6 @@ class Curve:
         [[ 1. 55.]
          [ 1. 70.]]
         """
-        if (naturalness is None) == (recall is None):
-            raise ValueError(
-                "`naturalness` or `recall` must be given, and one alone. "
-                f"Received: naturalness={naturalness}, recall={recall}."
-            )
         points = np.stack([self.naturalness, self.recall], axis=-1)
         axis, level = (0, naturalness) if recall is None else (1, recall)
         side = np.sign(points[:, axis] - level)
@@ -216,13 +208,6 @@ class Curve:
 
     def __len__(self) -> int:
         return self.naturalness.size
-
-    def __repr__(self):
-        return (
-            f"Curve(naturalness={self.naturalness.tolist()}, "
-            f"recall={self.recall.tolist()}, "
-            f"parameter={self.parameter.tolist()})"
-        )
 
     def _read(self, given, level, crossing):
         if crossing not in CROSSINGS:

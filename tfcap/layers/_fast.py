@@ -658,7 +658,15 @@ def packed_scores(
     token_log_probs(compute_logits(run_rnn(words before)), words) * mask
     ```
 
-    Arguments and result are those of `WordByWord.score()`.
+    Args:
+        speaker: `WordByWord`.
+        state: Nest of tensors with leading axis `n`.
+        tokens: Integer tensor of shape `(n, T)`.
+        mask: Float tensor of shape `(n, T)`, nonzero where a word counts.
+        training: Boolean.
+
+    Returns:
+        Float32 tensor of shape `(n, T)`, 0 under the mask.
     """
     length, unroll = mask.shape[1], speaker.unroll
     if unroll is None or length is None:

@@ -27,15 +27,8 @@ class ConditionalGumbel(PartialSampling):
     #: Whether the layer has a variable of a temperature that is a number.
     held = False
 
-    def __init__(
-        self,
-        temperature=1.0,
-        rho=0.0,
-        granularity="step_sample",
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
+    def __init__(self, temperature=1.0, rho=0.0, **kwargs):
+        super().__init__(rho=rho, **kwargs)
         fits, held = (lambda x: x > 0), self.held
         self.hold("temperature", temperature, "positive", fits, held)
 
@@ -77,8 +70,8 @@ class ConditionalGumbel(PartialSampling):
         logits = finite_logits(logits)
         p = ops.softmax(logits, axis=-1)
         hard = self.sample(p, words)
-        given = self.given(logits, p, ids_of_words(hard), *(seeds or [None]))
-        soft, slope = given
+        ids = ids_of_words(hard)
+        soft, slope = self.given(logits, p, ids, *(seeds or [None]))
         return hard, soft, *(coins or [None]), slope
 
     def emit_words(self, logits, ids, noise):
@@ -97,16 +90,8 @@ class ConditionalGumbel(PartialSampling):
 class AveragedGumbel(ConditionalGumbel):
     """Base of channels that average over `num_samples` draws of the noise."""
 
-    def __init__(
-        self,
-        temperature=1.0,
-        num_samples=10,
-        rho=0.0,
-        granularity="step_sample",
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(temperature, rho, granularity, seed, **kwargs)
+    def __init__(self, temperature=1.0, num_samples=10, **kwargs):
+        super().__init__(temperature, **kwargs)
         self.num_samples = checked_integer(num_samples, "num_samples")
 
     @property

@@ -12,6 +12,7 @@ from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import config_of
+from tfcap._ops.replicas import drop_out
 from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers.sequence_encoder import MaskedLSTM
 from tfcap.layers.sequence_encoder import SequenceEncoder
@@ -215,10 +216,7 @@ class AnswerEncoder(keras.layers.Layer):
         if not self.attention:
             return self.project(states)
         hidden = self.hidden(states)
-        if training and self.dropout > 0.0:
-            hidden = keras.random.dropout(
-                hidden, self.dropout, seed=self.seed_generator
-            )
+        hidden = drop_out(hidden, self.dropout, self.seed_generator, training)
         weights = masked_softmax(self.score(hidden)[..., 0], mask)
         # (..., 1, T) @ (..., T, units)
         pooled = ops.matmul(weights[..., None, :], states)[..., 0, :]
@@ -274,10 +272,9 @@ class DialogEncoder(keras.layers.Layer):
         Float tensor of shape `(B, R, output_units)`, or `(B, output_units)`
         for one question. With `return_state` or `return_attention` a tuple of
         that, `[h, c]` of shape `(B, R, units)` each, and a dictionary with
-        weights of shape `(B, R, H)` and `(B, R, P)`.
+        weights of shape `(B, R, H)` and `(B, R, P)`, those
+        that the encoder has.
     """
-
-    attends = ()
 
     def __init__(
         self,
@@ -292,11 +289,6 @@ class DialogEncoder(keras.layers.Layer):
         units = checked_integer(units, "units")
         super().__init__(**kwargs)
         dropout = checked_rate(dropout, "dropout")
-        if return_attention and not self.attends:
-            raise ValueError(
-                f"`return_attention` needs an encoder that attends. "
-                f"Received: return_attention=True for {type(self).__name__}."
-            )
         self.units = units
         if output_units is not None:
             output_units = checked_integer(output_units, "output_units")
@@ -390,11 +382,7 @@ class DialogEncoder(keras.layers.Layer):
 
     def drop(self, inputs: Any, training: bool) -> Any:
         """Applies dropout at the layer's rate."""
-        if not training or self.dropout == 0.0:
-            return inputs
-        return keras.random.dropout(
-            inputs, self.dropout, seed=self.seed_generator
-        )
+        return drop_out(inputs, self.dropout, self.seed_generator, training)
 
     def compute_mask(self, question, mask=None):
         return None
@@ -504,8 +492,6 @@ class HCIAEEncoder(AttendingEncoder):
       authors' code's.
     """
 
-    attends = ("history", "image")
-
     def __init__(self, units: int = 512, **kwargs):
         super().__init__(units, **kwargs)
         self.attend_image = self.attention("attend_image")
@@ -571,8 +557,6 @@ class HREAEncoder(AttendingEncoder):
       positions.
     """
 
-    attends = ("history",)
-
     def __init__(self, units: int = 512, **kwargs):
         super().__init__(units, **kwargs)
         self.read_dialog = MaskedLSTM(
@@ -622,8 +606,7 @@ class LateFusionEncoder(DialogEncoder):
 
     Args:
         units: Integer, size of the recurrent states. Defaults to `512`.
-        **kwargs: Those of `DialogEncoder`; `return_attention` must be `False`,
-            for there is none.
+        **kwargs: Those of `DialogEncoder`; there are no attention weights.
 
     Call arguments, Returns:
         As of `DialogEncoder`.
@@ -713,8 +696,6 @@ class MemoryNetworkEncoder(DialogEncoder):
     - Das et al., Visual Dialog, CVPR 2017, section 5. The image is the mean
       of its positions.
     """
-
-    attends = ("history",)
 
     def __init__(self, units: int = 512, **kwargs):
         super().__init__(units, **kwargs)

@@ -74,10 +74,6 @@ class ImageStandardization(keras.layers.Layer):
                 "feature that is always the same."
             )
 
-    def build(self, image_shape):
-        self._check(image_shape)
-        self.built = True
-
     def call(self, image):
         check_shape(image, "B P D", "image")
         self._check(image.shape)

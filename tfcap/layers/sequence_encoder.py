@@ -164,13 +164,6 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
             return ops.not_equal(inputs, 0) if self.mask_zero else None
         return mask
 
-    def compute_output_spec(self, inputs):
-        shape = tuple(inputs.shape)
-        if not _holds_ids(inputs):
-            self._check(shape)
-            shape = shape[:-1]
-        return keras.KerasTensor((*shape, self.units), dtype=self.compute_dtype)
-
     def _check(self, shape):
         if shape[-1] != self.vocabulary_size:
             raise ValueError(
@@ -221,8 +214,6 @@ class MaskedRecurrence:
         raise NotImplementedError
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
-        if isinstance(mask, list | tuple):
-            mask = mask[0]
         noisy = training and (self.dropout or self.recurrent_dropout)
         if (
             mask is None
@@ -281,54 +272,6 @@ def _packs(width):
         and width <= LONGEST_UNROLLED
         and not tf.config.list_logical_devices("GPU")
     )
-
-
-def lstm_cell(cell: keras.layers.LSTMCell) -> tuple[Any, Any]:
-    """Equations of an LSTM cell, as `packed_recurrence()` takes them."""
-    import tensorflow as tf
-
-    kernel, recurrent = map(
-        tf.convert_to_tensor, (cell.kernel, cell.recurrent_kernel)
-    )
-
-    def project(words):
-        return _affine(words, kernel, cell.bias if cell.use_bias else None)
-
-    def step(x, state):
-        h, c = state
-        i, f, g, o = tf.split(x + tf.matmul(h, recurrent), 4, axis=-1)
-        c = cell.recurrent_activation(f) * c
-        c += cell.recurrent_activation(i) * cell.activation(g)
-        return [cell.recurrent_activation(o) * cell.activation(c), c]
-
-    return project, step
-
-
-def gru_cell(cell: keras.layers.GRUCell) -> tuple[Any, Any]:
-    """Equations of a GRU cell with `reset_after=True`, as of an LSTM's."""
-    import tensorflow as tf
-
-    kernel, recurrent = map(
-        tf.convert_to_tensor, (cell.kernel, cell.recurrent_kernel)
-    )
-    input_bias = recurrent_bias = None
-    if cell.use_bias:
-        input_bias, recurrent_bias = tf.unstack(tf.convert_to_tensor(cell.bias))
-
-    def project(words):
-        return _affine(words, kernel, input_bias)
-
-    def step(x, state):
-        (h,) = state
-        x_z, x_r, x_h = tf.split(x, 3, axis=-1)
-        h_z, h_r, h_h = tf.split(
-            _affine(h, recurrent, recurrent_bias), 3, axis=-1
-        )
-        z = cell.recurrent_activation(x_z + h_z)
-        r = cell.recurrent_activation(x_r + h_r)
-        return [z * h + (1 - z) * cell.activation(x_h + r * h_h)]
-
-    return project, step
 
 
 def _affine(inputs, kernel, bias):
@@ -467,7 +410,24 @@ class MaskedLSTM(MaskedRecurrence, keras.layers.LSTM):
     """
 
     def packed_cell(self):
-        return lstm_cell(self.cell)
+        import tensorflow as tf
+
+        cell = self.cell
+        kernel, recurrent = map(
+            tf.convert_to_tensor, (cell.kernel, cell.recurrent_kernel)
+        )
+
+        def project(words):
+            return _affine(words, kernel, cell.bias if cell.use_bias else None)
+
+        def step(x, state):
+            h, c = state
+            i, f, g, o = tf.split(x + tf.matmul(h, recurrent), 4, axis=-1)
+            c = cell.recurrent_activation(f) * c
+            c += cell.recurrent_activation(i) * cell.activation(g)
+            return [cell.recurrent_activation(o) * cell.activation(c), c]
+
+        return project, step
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -491,16 +451,33 @@ class MaskedGRU(MaskedRecurrence, keras.layers.GRU):
     True
     """
 
-    def __init__(self, units: int, **kwargs):
-        if not kwargs.get("reset_after", True):
-            raise ValueError(
-                "`reset_after` must be `True` for MaskedGRU. Received: "
-                "reset_after=False. Use keras.layers.GRU."
-            )
-        super().__init__(units, **kwargs)
-
     def packed_cell(self):
-        return gru_cell(self.cell)
+        import tensorflow as tf
+
+        cell = self.cell
+        kernel, recurrent = map(
+            tf.convert_to_tensor, (cell.kernel, cell.recurrent_kernel)
+        )
+        input_bias = recurrent_bias = None
+        if cell.use_bias:
+            input_bias, recurrent_bias = tf.unstack(
+                tf.convert_to_tensor(cell.bias)
+            )
+
+        def project(words):
+            return _affine(words, kernel, input_bias)
+
+        def step(x, state):
+            (h,) = state
+            x_z, x_r, x_h = tf.split(x, 3, axis=-1)
+            h_z, h_r, h_h = tf.split(
+                _affine(h, recurrent, recurrent_bias), 3, axis=-1
+            )
+            z = cell.recurrent_activation(x_z + h_z)
+            r = cell.recurrent_activation(x_r + h_r)
+            return [z * h + (1 - z) * cell.activation(x_h + r * h_h)]
+
+        return project, step
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -564,11 +541,6 @@ class SequenceEncoder(keras.layers.Layer):
         return self.lstm.cell
 
     def build(self, input_shape):
-        if len(input_shape) < 3:
-            raise ValueError(
-                "`inputs` must have shape (..., T, D) with at least one axis "
-                f"before the steps. Received: shape={tuple(input_shape)}."
-            )
         self.lstm.build((None, *input_shape[-2:]))
         self.built = True
 

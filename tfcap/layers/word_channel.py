@@ -366,9 +366,6 @@ class WordChannel(keras.layers.Layer):
         vectors = vectors * ops.cast(drawn, vectors.dtype)[..., None]
         return remember_words(vectors, WordIds(ids, mask=drawn))
 
-    def compute_output_shape(self, input_shape):
-        return input_shape
-
     def get_config(self):
         return {**super().get_config(), "seed": self.seed}
 
@@ -732,15 +729,9 @@ class GumbelSoftmaxST(PartialSampling):
     """
 
     def __init__(
-        self,
-        temperature=0.5,
-        rho=0.0,
-        granularity="step_sample",
-        seed=None,
-        backward_temperature=None,
-        **kwargs,
+        self, temperature=0.5, rho=0.0, backward_temperature=None, **kwargs
     ):
-        super().__init__(rho=rho, granularity=granularity, seed=seed, **kwargs)
+        super().__init__(rho=rho, **kwargs)
         temperatures = {"temperature": temperature}
         self.decoupled = backward_temperature is not None
         if self.decoupled:

@@ -7,6 +7,7 @@ from keras import ops
 
 from tfcap._ops import sum_over_replicas
 from tfcap._ops.arguments import check_choice
+from tfcap._ops.arguments import checked_number
 from tfcap._ops.sequences import at_least_float32
 
 CONVENTIONS = ("squared", "frobenius")
@@ -107,11 +108,9 @@ class EmbeddingNorm(keras.regularizers.Regularizer):
 
     def __init__(self, factor: float = 0.1, convention="squared"):
         check_choice(convention, "convention", CONVENTIONS)
-        if factor < 0:
-            raise ValueError(
-                f"`factor` must not be negative. Received: factor={factor}."
-            )
-        self.factor = factor
+        self.factor = checked_number(
+            factor, "factor", "0 or more", lambda x: x >= 0
+        )
         self.convention = convention
 
     def __call__(self, x):

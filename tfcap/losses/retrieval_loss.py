@@ -9,6 +9,8 @@ from tfcap._ops import check_shape
 from tfcap._ops import gather_across_replicas
 from tfcap._ops import rows_across_replicas
 from tfcap._ops import sum_over_replicas
+from tfcap._ops.arguments import check_choice
+from tfcap._ops.arguments import checked_number
 from tfcap._ops.replicas import at_step
 from tfcap._ops.replicas import checked_schedule
 from tfcap._ops.replicas import is_schedule
@@ -296,6 +298,7 @@ def hinge_retrieval_loss(
       2019, section 3, where the margin is 1; their released code has 0.2, and
       sums over the batch.
     """
+    check_hinge(margin, negatives, directions)
     losses, _ = hinges(
         images, texts, margin, negatives, directions, distractors, same, mask
     )
@@ -456,7 +459,6 @@ def hinges(
     Returns:
         Pair of float tensors of shape `(B, S)`, at least float32.
     """
-    check_hinge(margin, negatives, directions)
     present = rows_present(mask)
     images, texts, mask = checked_pairs(images, texts, mask)
     truth = ops.einsum("bd,bsd->bs", images, texts)  # s(v, w)
@@ -537,23 +539,14 @@ def blend(negatives, dtype):
 
 def check_hinge(margin, negatives, directions):
     """Refuses arguments that no hinge loss can have."""
-    if margin <= 0:
-        raise ValueError(
-            f"`margin` must be positive. Received: margin={margin}."
-        )
-    known = (
-        negatives in NEGATIVES
-        if isinstance(negatives, str)
-        else isinstance(negatives, keras.Variable)
-        or ops.is_tensor(negatives)
-        or (isinstance(negatives, int | float) and 0 <= negatives <= 1)
-    )
-    if not known:
-        raise ValueError(
-            '`negatives` must be "hardest", "sum", or a number or '
-            "`keras.Variable` from 0 to 1. Received: "
-            f"negatives={negatives!r}."
-        )
+    checked_number(margin, "margin", "positive", lambda x: x > 0)
+    if isinstance(negatives, int | float):
+        expected = '"hardest", "sum", or from 0 to 1'
+        checked_number(negatives, "negatives", expected, lambda x: 0 <= x <= 1)
+    elif not isinstance(negatives, keras.Variable) and not ops.is_tensor(
+        negatives
+    ):
+        check_choice(negatives, "negatives", NEGATIVES)
     check_directions(directions)
 
 
@@ -638,16 +631,11 @@ def _without_own(scores, drawn):
         LARGE_NEGATIVE,
     )
     own = ops.max(own, axis=-1)  # (B, rows * S')
-    top, second = _best_two(own)
+    none = ops.full_like(own[:, :1], LARGE_NEGATIVE)
+    best, _ = ops.top_k(ops.concatenate([own, none], axis=-1), 2)
+    top, second = best[:, :1], best[:, 1:]
     rest = ops.where(own >= top, second, top)
     return ops.repeat(rest, shape[-1], axis=1)
-
-
-def _best_two(scores):
-    """The two largest scores of every row: `(B, N)` to `(B, 1)` each."""
-    none = ops.full_like(scores[:, :1], LARGE_NEGATIVE)
-    best, _ = ops.top_k(ops.concatenate([scores, none], axis=-1), 2)
-    return best[:, :1], best[:, 1:]
 
 
 def own_effects(effects, texts, count: int):

@@ -1,9 +1,9 @@
 """CLIPScore, PAC-S and their forms with references, on embeddings."""
 
-import keras
 from keras import ops
 
 from tfcap._ops import check_shape
+from tfcap._ops.sequences import at_least_float32
 
 
 def clip_score(image, candidate, weight=2.5):
@@ -123,10 +123,7 @@ def _cosine(left, right, name):
 
 def _unit(embedding):
     """Scales to length 1; what has no length stays 0, without gradient."""
-    embedding = ops.convert_to_tensor(embedding)
-    double = keras.backend.standardize_dtype(embedding.dtype) == "float64"
-    wide = "float64" if double else "float32"
-    embedding = ops.cast(embedding, wide)
+    embedding = at_least_float32(ops.convert_to_tensor(embedding))
     square = ops.sum(embedding * embedding, axis=-1, keepdims=True)
     long = square > 0
     return embedding * ops.where(long, ops.rsqrt(ops.where(long, square, 1)), 0)

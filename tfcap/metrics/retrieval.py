@@ -5,6 +5,8 @@ import numpy as np
 from keras import ops
 
 from tfcap._ops import check_shape
+from tfcap._ops.arguments import checked_integer
+from tfcap._ops.sequences import check_shapes
 from tfcap.metrics.reports import RetrievalReport
 from tfcap.metrics.retrieval_counts import count_rivals
 from tfcap.metrics.retrieval_counts import lay_tiles
@@ -65,11 +67,7 @@ def evaluate_retrieval(
     - Faghri et al., VSE++: Improving Visual-Semantic Embeddings with Hard
       Negatives, BMVC 2018, for the rank of the best of several captions
     """
-    if block_size < 1:
-        raise ValueError(
-            "`block_size` must be at least 1. Received: block_size="
-            f"{block_size}."
-        )
+    checked_integer(block_size, "block_size")
     if (scores is None) == (images is None) or (images is None) != (
         texts is None
     ):
@@ -124,14 +122,7 @@ class DotProducts:
 
     def __init__(self, images, texts):
         images, texts = map(ops.convert_to_tensor, (images, texts))
-        check_shape(images, "B D", "images")
-        check_shape(texts, "M D", "texts")
-        if images.shape[1] != texts.shape[1]:
-            raise ValueError(
-                "`texts` must have as many features as the images. Received: "
-                f"images.shape={tuple(images.shape)}, "
-                f"texts.shape={tuple(texts.shape)}."
-            )
+        check_shapes(images=(images, "B D"), texts=(texts, "M D"))
         self.shape = images.shape[0], texts.shape[0]
         _check_norms(images, "images")
         _check_norms(texts, "texts")

@@ -56,7 +56,6 @@ class CLIPListener(keras.Model):
         image_key: String, the entry of a batch that holds its images: pixels
             `(B, height, width, 3)` as the backbone wants them, or embeddings
             `(B, P, D)`, computed once. Defaults to `"image"`.
-        max_pieces: Integer, optional, most pieces of a word.
 
     Call arguments:
         inputs: Dict of the images and of `caption` `(B, S, T)` integers.
@@ -96,7 +95,6 @@ class CLIPListener(keras.Model):
         tokenizer: Any = None,
         vocabulary: Any = None,
         image_key: str = "image",
-        max_pieces: int | None = None,
         pieces: Any = None,
         special: dict | None = None,
         **kwargs,
@@ -114,7 +112,7 @@ class CLIPListener(keras.Model):
             speaks = tokenizer if vocabulary is None else vocabulary
             speaks = as_vocabulary(speaks)
             if vocabulary is not None:
-                pieces = word_pieces(vocabulary, tokenizer, max_pieces)
+                pieces = word_pieces(vocabulary, tokenizer)
             special = {
                 "start": tokenizer.bos,
                 "end": int(np.ravel(tokenizer.eos)[0]),

@@ -57,11 +57,6 @@ class PairDiscriminator(keras.Model):
 
     def __init__(self, units: tuple[int, ...] = (512, 256), **kwargs):
         super().__init__(**kwargs)
-        if not units or any(size < 1 for size in units):
-            raise ValueError(
-                "`units` must be positive sizes of one hidden layer or more. "
-                f"Received: units={units}."
-            )
         self.units = tuple(units)
         options = {"dtype": self.dtype_policy}
         # The first layer in two parts: images are read once for all texts.

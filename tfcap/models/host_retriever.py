@@ -1,6 +1,7 @@
 """Retrievers on the host, which read strings."""
 
 import importlib
+import itertools
 import threading
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -151,13 +152,8 @@ class HostRetriever:
                 "`embed_pictures` must be given to a retriever that is to "
                 "embed pixels. Received: embed_pictures=None."
             )
-        parts, batch = [], []
-        for image in images:
-            batch.append(np.asarray(image))
-            if len(batch) == self.batch_size:
-                parts.append(self._vectors(self.embed_pictures, batch))
-                batch = []
-        if batch:
+        images, parts = map(np.asarray, images), []
+        while batch := list(itertools.islice(images, self.batch_size)):
             parts.append(self._vectors(self.embed_pictures, batch))
         return np.concatenate(parts)[:, None]
 
@@ -185,13 +181,11 @@ class HostRetriever:
                 f"shape (n, {self.units}). Received: shape {vectors.shape} for "
                 f"{len(batch)}."
             )
-        finite = np.isfinite(vectors).all(axis=1)
-        if not finite.all():
-            wrong = int(np.flatnonzero(~finite)[0])
+        wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if wrong.size:
             raise ValueError(
                 "`embed_strings` and `embed_pictures` must return finite "
-                f"numbers. Received: others for number {wrong} of a batch"
-                + (f", {batch[wrong]!r}." if type(batch[wrong]) is str else ".")
+                f"numbers. Received: others for {batch[wrong[0]]!r:.60}."
             )
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.maximum(length, 1e-7)

@@ -11,9 +11,12 @@ from tfcap._ops import check_shape
 from tfcap._ops import masked_mean
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
+from tfcap._ops.arguments import check_choice
+from tfcap._ops.arguments import checked_number
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import config_of
+from tfcap._ops.replicas import drop_out
 from tfcap._ops.sequences import mask_for
 from tfcap._ops.sequences import mean_of_positions
 from tfcap.layers import SoftEmbedding
@@ -156,9 +159,7 @@ class JointEncoder(ImageNetwork):
 
     def drop(self, tensor: Any, rate: float, training: bool) -> Any:
         """Dropout, while training."""
-        if not training or rate == 0.0:
-            return tensor
-        return keras.random.dropout(tensor, rate, seed=self.seed_generator)
+        return drop_out(tensor, rate, self.seed_generator, training)
 
     def get_config(self):
         names = (
@@ -285,11 +286,7 @@ class RetrievalListener(JointEncoder):
         super().__init__(vocabulary_size, units, embedding_units, **kwargs)
         # Packed shapes of the GRU depend on the data, which XLA does not take.
         self.supports_jit = keras.backend.backend() != "tensorflow"
-        if pooling not in POOLINGS:
-            raise ValueError(
-                f"`pooling` must be among {', '.join(map(str, POOLINGS))}. "
-                f"Received: pooling={pooling!r}."
-            )
+        check_choice(pooling, "pooling", POOLINGS)
         if pooling is None and not bag_of_words:
             raise ValueError(
                 "`bag_of_words` must be true of a listener without recurrence. "
@@ -475,11 +472,7 @@ class CaptionEvaluator(RetrievalListener):
         **kwargs,
     ):
         super().__init__(vocabulary_size, units, embedding_units, **kwargs)
-        if not scale > 0:
-            raise ValueError(
-                f"`scale` must be positive. Received: scale={scale}."
-            )
-        self.scale = scale
+        self.scale = checked_number(scale, "scale", "positive", lambda x: x > 0)
 
     def build(self, input_shape):
         super().build(input_shape)

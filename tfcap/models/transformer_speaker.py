@@ -11,7 +11,7 @@ from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_rate
 from tfcap._ops.arguments import config_of
-from tfcap.layers._fast import masked_word_scores
+from tfcap._ops.replicas import drop_out
 from tfcap.models.caption_speaker import CaptionSpeaker
 
 
@@ -112,11 +112,7 @@ class TransformerBlock(keras.layers.Layer):
 
     def drop(self, tensor, training):
         """Dropout, while training."""
-        if not training or self.dropout == 0.0:
-            return tensor
-        return keras.random.dropout(
-            tensor, self.dropout, seed=self.seed_generator
-        )
+        return drop_out(tensor, self.dropout, self.seed_generator, training)
 
     def by_head(self, tensor):
         """Splits `(B, M, D)` by heads, `(B, heads, M, D / heads)`."""
@@ -269,7 +265,7 @@ class TransformerSpeaker(CaptionSpeaker):
             room: Integer, words that there is room for before
                 `extend_state()`. Defaults to `steps`.
         """
-        self._check_length(steps)
+        check_length(steps, self.max_length, "speaker")
         first = state["image"][0][0]
         zeros = ops.zeros_like(first[:, 0, 0], dtype="int32")
         fixed = {
@@ -351,19 +347,12 @@ class TransformerSpeaker(CaptionSpeaker):
     def run_rnn(self, embedded, state, training=False):
         return self._blocks(embedded, state, training)[0]
 
-    def score(self, state, rows, mask, training=False):
-        hidden = self.teacher_forced(state, rows, training)
-
-        def compute_logits(hidden):
-            return self.compute_logits(hidden, training)
-
-        return masked_word_scores(compute_logits, hidden, rows, mask)
-
     def _blocks(self, stream, state, training):
         """Runs words through all blocks; also returns their keys and values."""
         past_length = state["words"][0][0].shape[1] if state["words"] else 0
         length = ops.shape(stream)[1]
-        words = self._check_length(past_length + length)
+        words = past_length + length
+        words = check_length(words, self.max_length, "speaker")
         stream = stream + self.positions(ops.arange(past_length, words))
         visible, memory = self._visible(state, past_length, length), []
         for index, block in enumerate(self.blocks):
@@ -378,9 +367,6 @@ class TransformerSpeaker(CaptionSpeaker):
             )
             memory.append(pair)
         return self.norm(stream), memory
-
-    def _check_length(self, words):
-        return check_length(words, self.max_length, "speaker")
 
     def _visible(self, state, past_length, length):
         """Attention mask: `(1 or B, T, P + past_length + T)`, or `None`."""

@@ -125,7 +125,7 @@ class WordByWord(keras.Model):
     Words go in as ids or as distributions over words. A subclass overrides
     `cell_step()`, and `project_inputs()` where a part of it does not depend on
     the words before; a network that reads many words at once overrides
-    `run_rnn()` and `score()` as well.
+    `run_rnn()` as well.
 
     Args:
         vocabulary_size, ..., pad: As of `tfcap.models.CaptionSpeaker`.
@@ -274,12 +274,9 @@ class WordByWord(keras.Model):
         check_shape(tokens, "B S T", "tokens")
         _, samples, length = ops.shape(tokens)  # S and T may be unknown
         rows = word_rows(tokens)
-        scores = self.score(
-            repeat_samples(state, samples),
-            rows,
-            sequence_mask(rows, self.eos, self.pad),
-            training=training,
-        )
+        mask = sequence_mask(rows, self.eos, self.pad)
+        state = repeat_samples(state, samples)
+        scores = packed_scores(self, state, rows, mask, training)
         return ops.reshape(scores, (-1, samples, length))
 
     def logits(self, state: Any, tokens: Any, training: bool = False) -> Any:
@@ -291,22 +288,6 @@ class WordByWord(keras.Model):
         logits = self.compute_logits(hidden, training)
         shape = (-1, samples, length, self.vocabulary_size)
         return ops.reshape(logits, shape)
-
-    def score(
-        self, state: Any, rows: Any, mask: Any, training: bool = False
-    ) -> Any:
-        """Scores given words of as many states.
-
-        Args:
-            state: Nest of tensors with leading axis `n`.
-            rows: Integer tensor of shape `(n, T)`.
-            mask: Float tensor of shape `(n, T)`, nonzero where a word counts.
-            training: Boolean.
-
-        Returns:
-            Float32 tensor of shape `(n, T)`, 0 under the mask.
-        """
-        return packed_scores(self, state, rows, mask, training)
 
     def get_config(self):
         names = (

@@ -406,9 +406,7 @@ def _keras(layer):
     )
 
 
-def word_pieces(
-    vocabulary: Any, tokenizer: Any, max_pieces: int | None = None
-) -> NDArray:
+def word_pieces(vocabulary: Any, tokenizer: Any) -> NDArray:
     """Spells the words of a vocabulary in the pieces of another tokenizer.
 
     By it a network that reads pieces reads the soft words of a speaker, see
@@ -419,7 +417,6 @@ def word_pieces(
         vocabulary: Vocabulary or tokenizer of the speaker, size V. Each id is
             read as a word of its own, also where it is a piece of a word.
         tokenizer: Tokenizer of the network.
-        max_pieces: Integer, optional. Pieces of a word beyond it are cut off.
 
     Returns:
         Int32 array of shape `(V, K)`: the ids of the pieces of every word, -1
@@ -454,7 +451,7 @@ def word_pieces(
         "" if i in special else vocabulary.decode([i]).strip()
         for i in range(vocabulary.size)
     ]
-    ids, splits = tokenizer.encode_ragged(words, max_pieces)
+    ids, splits = tokenizer.encode_ragged(words)
     rows = [ids[a:b].tolist() for a, b in itertools.pairwise(splits)]
     longest = max(map(len, rows))
     return np.array([x + [-1] * (longest - len(x)) for x in rows], np.int32)
