@@ -27,7 +27,9 @@ from tfcap.layers import ProbabilityChannel
 CHANNELS = {
     "categorical": lambda: Categorical(seed=3),
     "gumbel": lambda: GumbelSoftmaxST(0.7, seed=3),
-    "gumbel_rho": lambda: GumbelSoftmaxST(0.7, 0.5, "sample", seed=3),
+    "gumbel_rho": lambda: GumbelSoftmaxST(
+        0.7, 0.5, granularity="sample", seed=3
+    ),
     "partial": lambda: PartialSamplingST(0.5, "batch", seed=3),
     "partial_step": lambda: PartialSamplingST(0.5, "step", seed=3),
     "probability": lambda: ProbabilityChannel(seed=3),
