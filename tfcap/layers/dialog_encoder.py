@@ -225,6 +225,9 @@ class AnswerEncoder(keras.layers.Layer):
     def compute_mask(self, inputs, mask=None):
         return None
 
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-2], self.output_units or self.units)
+
     def get_config(self):
         names = "units output_units attention dropout seed"
         return {**super().get_config(), **config_of(self, names)}

@@ -84,6 +84,10 @@ class ImageStandardization(keras.layers.Layer):
         deviation = ops.convert_to_tensor(self.deviation)
         return ops.cast((image - mean) / deviation, self.compute_dtype)
 
+    def compute_output_shape(self, image_shape):
+        batch, positions, size = image_shape
+        return batch, 1 if self.pooled else positions, size
+
     def _check(self, shape):
         """Refuses features that are not those of training."""
         _, positions, size = shape

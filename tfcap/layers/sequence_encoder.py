@@ -164,6 +164,13 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
             return ops.not_equal(inputs, 0) if self.mask_zero else None
         return mask
 
+    def compute_output_spec(self, inputs):
+        shape = tuple(inputs.shape)
+        if not _holds_ids(inputs):
+            self._check(shape)
+            shape = shape[:-1]
+        return keras.KerasTensor((*shape, self.units), dtype=self.compute_dtype)
+
     def _check(self, shape):
         if shape[-1] != self.vocabulary_size:
             raise ValueError(
@@ -558,6 +565,12 @@ class SequenceEncoder(keras.layers.Layer):
 
     def compute_mask(self, inputs, mask=None):
         return mask if self.return_sequences and not self.return_state else None
+
+    def compute_output_shape(self, input_shape):
+        state = (*input_shape[:-2], self.units)
+        output = (*input_shape[:-1], self.units)
+        output = output if self.return_sequences else state
+        return (output, [state, state]) if self.return_state else output
 
     def get_config(self):
         names = "units return_sequences return_state"

@@ -366,6 +366,9 @@ class WordChannel(keras.layers.Layer):
         vectors = vectors * ops.cast(drawn, vectors.dtype)[..., None]
         return remember_words(vectors, WordIds(ids, mask=drawn))
 
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
     def get_config(self):
         return {**super().get_config(), "seed": self.seed}
 

@@ -70,7 +70,7 @@ class ShowTellSpeaker(CaptionSpeaker):
     ):
         super().__init__(vocabulary_size, units, embedding_units, **kwargs)
         check_choice(image_at, "image_at", IMAGE_AT)
-        self.image_at = image_at
+        self.image_at, units = image_at, self.units
         options = {"dtype": self.dtype_policy}
         self.word_gates = StepwiseDense(
             4 * units,

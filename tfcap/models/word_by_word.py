@@ -97,6 +97,9 @@ class VocabularyHead(Stepwise, keras.layers.Layer):
         bias = ops.cast(self.bias, "float32") * self.scale + self.floor
         return ops.cast(self.kernel, self.compute_dtype), bias
 
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.vocabulary_size)
+
     def get_config(self):
         names = "vocabulary_size suppressed_ids scale"
         return {**super().get_config(), **config_of(self, names)}
