@@ -488,3 +488,18 @@ def test_a_learning_rate_that_the_program_has_changed_stays(tmp_path):
         return float(model.optimizer.learning_rate)
 
     assert train(0.5, 1) == 0.5 and train(0.25, 2) == train(0.25, 3) == 0.25
+
+
+def test_a_program_of_several_runs_goes_on_as_it_would_have(tmp_path):
+    def program(folder, runs):
+        keras.utils.set_random_seed(1)
+        for run in range(runs):
+            layers = keras.Input((3,)), keras.layers.Dense(1)
+            model = compiled(keras.Sequential(layers))
+            fitted = {"batch_size": SIZE, "epochs": 2, "verbose": 0}
+            Resume(tmp_path / folder / str(run)).fit(model, X, Y, **fitted)
+        return model.get_weights()
+
+    program("stopped", 1)
+    for one, other in zip(program("stopped", 2), program("whole", 2)):
+        np.testing.assert_array_equal(one, other)

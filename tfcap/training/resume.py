@@ -170,9 +170,9 @@ class Resume(keras.callbacks.Callback):
     def _placed(self, model, arguments):
         """Arguments of `fit()` that begin where the run stopped."""
         about, verbose = self._checkpoint.about, arguments["verbose"]
-        self._seed = about.get("seed")
-        if self._seed is None:
-            self._seed = from_chief(int(np.random.randint(1 << 31)), model)
+        # Drawn in any case: what a program draws after this run stays the same.
+        drawn = from_chief(int(np.random.randint(1 << 31)), model)
+        self._seed = about.get("seed", drawn)
         first, epochs = arguments["initial_epoch"], arguments["epochs"]
         arguments, data_from, self._indexed = _by_step(arguments, self._seed)
         self._find_place(first, epochs, arguments["steps_per_epoch"])
