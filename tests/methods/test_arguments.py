@@ -107,6 +107,7 @@ OWN = {
     "rloo.clip": {"clip": ClippedRatio(0.3), "updates_per_rollout": 2},
     "rloo.kl_weight": {"kl_weight": 0.5, "reference": stranger.speaker},
     "scst.baseline": {"baseline": "greedy", "num_samples": 2},
+    "straight_through.temperature": {"temperature": 0.5, "channel": "gumbel"},
     "structured.loss": {"loss": "softmax_margin"},
     "wtf_rl.neighbor_same": {
         "neighbor_same": "neighbor_caption_id",
@@ -138,8 +139,7 @@ def networks_of(method):
     }
     if "discriminator" in made and "retriever" not in names:
         made["discriminator"] = dialogs.discriminator()
-    presets = methods.sr_pl, methods.straight_through
-    if {"lambda_", "naturalness"} <= {*names} or method in presets:
+    if {"lambda_", "naturalness"} <= {*names} or method is methods.sr_pl:
         made["naturalness"] = bleu()
     return made
 

@@ -116,6 +116,7 @@ def psst(
     return given.training(objective, {"listener": (listener, objective)})
 
 
+@takes(psst, "rho")
 def straight_through(
     speaker: Any, listener: Any, *, lambda_: float, **options: Any
 ) -> JointTraining:

@@ -201,8 +201,13 @@ class HingeOptions(Options):
         return lambda_ * discriminability + (1.0 - lambda_) * naturalness
 
 
-def takes(options: type) -> Callable:
-    """Decorates a method: its signature tells its options, too."""
+def takes(options: type | Callable, *fixed: str) -> Callable:
+    """Decorates a method: its signature tells its options, too.
+
+    Args:
+        options: Their class; or a method that this one is a preset of.
+        *fixed: Names of what the preset fixes.
+    """
 
     def decorated(method):
         signature = inspect.signature(method)
@@ -211,14 +216,11 @@ def takes(options: type) -> Callable:
             for each in signature.parameters.values()
             if each.kind is not each.VAR_KEYWORD
         ]
+        known = {*(each.name for each in own), *fixed}
         shared = [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=field.type,
-            )
-            for field in dataclasses.fields(options)
+            each.replace(kind=each.KEYWORD_ONLY)
+            for each in inspect.signature(options).parameters.values()
+            if each.name not in known
         ]
         method.__signature__ = signature.replace(parameters=[*own, *shared])
         return method

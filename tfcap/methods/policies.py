@@ -131,6 +131,7 @@ def scst(
     return given.training(with_people(term, human_weight))
 
 
+@takes(scst, "baseline", "normalize")
 def sll(
     speaker: Any, reward: Any, *, num_samples: int = 5, **options: Any
 ) -> JointTraining:
