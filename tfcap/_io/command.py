@@ -8,7 +8,7 @@ from collections.abc import Callable
 def command(*errors: type[Exception]) -> Callable:
     """Decorator of the main function of a command.
 
-    Where a file or a folder cannot be used, or an argument is refused, the
+    Where a file or a folder cannot be used, or an argument is rejected, the
     command prints one sentence and ends with status 2. Errors of other kinds,
     which are not the user's, keep their traceback.
 

@@ -130,7 +130,7 @@ def read_json(
     """Reads a JSON file, gzipped or not, strictly.
 
     Python takes the last of two values of one name, and NaN and infinity,
-    which JSON does not have; here both are refused.
+    which JSON does not have; here both are rejected.
 
     Args:
         path: String or path. A gzipped file is recognized by its content.

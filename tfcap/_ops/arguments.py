@@ -17,7 +17,7 @@ def checked_integer(
     """Checks an argument that counts something.
 
     Raises:
-        ValueError: If it is no integer, Python's or NumPy's, or a smaller one.
+        ValueError: If it is not an integer of Python or NumPy, or too small.
 
     Example:
 
@@ -41,7 +41,7 @@ def checked_number(value, name: str, expected: str, fits: Callable) -> float:
     """Checks an argument that is a number and stays it.
 
     Raises:
-        ValueError: If it is no finite number, or one that does not fit.
+        ValueError: If it is not a finite number, or one that does not fit.
 
     Example:
 
@@ -87,7 +87,7 @@ def checked_scalar(value, name: str, expected: str, fits: Callable):
 
 
 def check_choice(value: Any, name: str, choices: Iterable) -> None:
-    """Refuses what is not one of some choices.
+    """Rejects what is not one of some choices.
 
     Example:
 
@@ -148,7 +148,7 @@ def check_length(
     name: str = "max_length",
     cure: str = "Make one with more positions, or cut the texts.",
 ) -> Any:
-    """Refuses texts of more words than a network has positions for.
+    """Rejects texts of more words than a network has positions for.
 
     Args:
         length: Integer, or a scalar tensor where it is not known.

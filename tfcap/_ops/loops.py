@@ -160,7 +160,7 @@ def _scan(step, state, words, dtype):
 
 
 def _check_kept(before, after):
-    """Refuses states whose shapes change from step to step."""
+    """Rejects states whose shapes change from step to step."""
     if same_shapes(before, after):
         return
     shapes = [

@@ -10,7 +10,7 @@ import keras
 
 
 def layers_of(network: Any) -> list:
-    """A layer and its parts, at any depth; none of what is no Keras layer."""
+    """A layer and its parts, at any depth; nothing of other objects."""
     if not isinstance(network, keras.layers.Layer):
         return []
     return list(network._flatten_layers())

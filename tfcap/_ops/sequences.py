@@ -26,7 +26,7 @@ _PROBES, _FULLEST = 2, 0.48
 
 
 def check_shape(tensor: Any, axes: str, name: str):
-    """Refuses a tensor whose static shape does not fit a legend.
+    """Rejects a tensor whose static shape does not fit a legend.
 
     Costs nothing when a graph runs: only static shapes are looked at, and an
     axis of unknown size fits everything.
@@ -52,7 +52,7 @@ def check_shape(tensor: Any, axes: str, name: str):
 
 
 def check_shapes(**tensors):
-    """Refuses tensors that do not fit each other, and so would broadcast.
+    """Rejects tensors that do not fit each other, and so would broadcast.
 
     A letter, and what `"..."` stands for, must have one size in all of them.
 
@@ -159,7 +159,7 @@ def mask_for(function: Callable, mask: Any) -> dict:
 
 
 def check_values(holds: Any, message: str, value: Any = None) -> Any:
-    """Refuses values for which a condition does not hold.
+    """Rejects values for which a condition does not hold.
 
     Shapes and types are checked while a graph is traced; what only values
     tell is checked whenever it runs. TensorFlow alone can do that within a
@@ -264,7 +264,7 @@ def reference_mask(
 ) -> Any:
     """Marks the words of sequences of which some may be absent.
 
-    A row that begins with padding is no sequence, also where `pad` is one of
+    A row that begins with padding is not a sequence, also where `pad` is one of
     `eos`.
 
     Args:
@@ -654,7 +654,7 @@ def dense(tensor: Any, pad: int = 0) -> Any:
     """Pads a ragged tensor of ids, such as one of `ragged_batch()`.
 
     Args:
-        tensor: Any object; what is no `tf.RaggedTensor` stays as it is.
+        tensor: Any object; what is not a `tf.RaggedTensor` stays as it is.
         pad: Integer.
 
     Returns:
@@ -675,7 +675,7 @@ def dense(tensor: Any, pad: int = 0) -> Any:
 
 
 def straight_through(hard: Any, soft: Any) -> Any:
-    """Emits `hard` and differentiates as `soft`.
+    """Trains a speaker and a listener jointly, straight through words.
 
     ```
     output = hard + (soft - stop_gradient(soft))
@@ -706,7 +706,7 @@ def straight_through(hard: Any, soft: Any) -> Any:
 def words_only(tokens: Any, mask: Any) -> Any:
     """Ids of the words of sentences, -1 elsewhere.
 
-    What the functions on n-grams read: an id below 0 is no word, and equals
+    What the functions on n-grams read: an id below 0 is not a word, and equals
     no word, so that nothing under a mask can change a result.
 
     Args:

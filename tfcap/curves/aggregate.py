@@ -165,7 +165,7 @@ class Aggregate:
 
 
 def mean_interval(values: ArrayLike) -> Interval:
-    """Student's interval of the mean of independent runs, of 95 %.
+    """Student's confidence interval of the mean of independent runs.
 
     ```
     mean +- t(0.975, n - 1) * std / sqrt(n)

@@ -131,7 +131,7 @@ def common_range(
 def operating_point(
     curves: Mapping[str, Mapping[Any, Curve]], of: str, less: bool = False
 ) -> float | None:
-    """The best level that most methods reach with all their seeds.
+    """Finds the best level that most methods reach with all seeds.
 
     Where there is one that all reach, this is the best of those, which is
     where the paper compares them. A seed of one point reaches its own level

@@ -75,7 +75,7 @@ def compare_curves(
 
     Raises:
         ValueError: If `of` is neither, a range is empty or asked of
-            naturalness, or `baseline` is no method.
+            naturalness, or `baseline` is not a method.
 
     Example:
 
@@ -139,7 +139,7 @@ def curve_overlap(
     curves: Iterable[Curve] | Mapping[Any, Mapping[Any, Curve]],
     of: str = "naturalness",
 ) -> tuple[float, float] | None:
-    """The range that all curves cover, where none need be extrapolated.
+    """Finds the range that all curves cover without extrapolation.
 
     Args:
         curves: Iterable of `Curve`, or dict of `Curve` by seed, by method.
@@ -180,7 +180,7 @@ def group_curves(
     parameter: str = "lambda",
     by: str | Iterable[str] = ("method",),
 ) -> dict[Any, dict[Any, Curve]]:
-    """Curves of the records of a sweep.
+    """Groups the records of a sweep into curves.
 
     Args:
         records: Iterable of dicts, as of `reproduce.load_records()`.

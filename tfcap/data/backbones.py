@@ -107,7 +107,7 @@ def named_backbone(
     input_size: tuple[int, int] = (224, 224),
     preprocessing: str | None = None,
 ) -> Backbone:
-    """The backbone of a name.
+    """Loads a backbone by its name.
 
     Args:
         name: String: a network of `keras.applications`, such as `"VGG19"`

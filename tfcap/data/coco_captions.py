@@ -40,7 +40,7 @@ def load_captions(
     split: str | list[str] | None = None,
     skip_empty: bool = False,
 ) -> CaptionSplit:
-    """Reads a file of captions, as data sets are published.
+    """Loads a caption file in any of the published formats.
 
     - annotations of COCO and files like them (VizWiz, nocaps, STAIR): captions
       that VizWiz marks by `is_rejected` or `is_precanned` do not count; the
@@ -64,7 +64,7 @@ def load_captions(
             `"val"` and `"test"`. Of lists of one's own, see
             `CaptionSplit.select()`.
         skip_empty: Boolean, whether captions without words, and images
-            without captions, are left out instead of refused; the result says
+            without captions, are left out instead of rejected; the result says
             how many (`skipped_captions`, `skipped_images`). Defaults to
             `False`.
 

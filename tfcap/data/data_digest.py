@@ -42,7 +42,7 @@ def data_digest(**parts):
 
 
 def feature_digest(features, total: int | None = None):
-    """SHA-256 of image features, without a second read of a large file.
+    """SHA-256 of image features; of a large file, its stored digest.
 
     The digest is that of one CRC-32 a row. A feature file holds these: nothing
     is read for the digest. Rows of an array are in memory. Of a function, 256

@@ -215,7 +215,7 @@ def _mapped(function, nest):
 
 
 def _check_same(first, again):
-    """Refuses batches that another call has made others."""
+    """Rejects batches that another call has made others."""
 
     def content(batches):
         parts = []

@@ -20,7 +20,7 @@ from tfcap.text.caption_rules import TOKEN
 
 
 def build_vocabulary(split: Any, min_count: int = 5) -> Vocabulary:
-    """Vocabulary of the words that the captions or dialogs of a split say.
+    """Builds the vocabulary of the captions or dialogs of a split.
 
     Of dialogs, captions count once each, questions and answers as often as
     they occur; other options do not count. Pass the training split only.

@@ -49,10 +49,10 @@ def field(
         kind: String, such as `"text"`, what it should hold.
         hint: String, a sentence that says what to do.
         default: Value of a field that is absent. Defaults to `None`, which is
-            refused.
+            rejected.
 
     Raises:
-        ValueError: If the entry is no object or the field holds something
+        ValueError: If the entry is not an object or the field holds something
             else. Names the file, the place, and what to do.
 
     Example:

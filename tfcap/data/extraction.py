@@ -51,7 +51,7 @@ def extract_features(
         batch_size: Integer. Defaults to `32`.
         progress: Boolean, whether to show a progress bar.
         skip_unreadable: Boolean, whether images that are absent, damaged, or
-            larger than Pillow reads are left out instead of refused. They are
+            larger than Pillow reads are left out instead of rejected. They are
             reported, now and whenever the features are read. Defaults to
             `False`.
         frames: Integer, frames that are taken of each video, as evenly as they
@@ -186,7 +186,7 @@ def _read_ahead(sources, writer, read, batch_size, skipped):
 
 
 def read_image(image, size: tuple[int, int]) -> NDArray:
-    """Reads an image as RGB and stretches it to a size.
+    """Reads an image as RGB and resizes it.
 
     Args:
         image: Path of a file, which is turned as its camera noted, or array

@@ -36,7 +36,7 @@ _BLOCK = 256
 
 
 def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
-    """Reads the features of some images.
+    """Loads the features of some images.
 
     Args:
         path: String or path of a feature file `*.npy`.
@@ -74,7 +74,7 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
 def save_features(
     path: str | os.PathLike, image_ids, features, counts=None, **about
 ):
-    """Writes features to a feature file, in the place of what is there.
+    """Writes features to a feature file, replacing what is there.
 
     Args:
         path: String or path of a file `*.npy`.
@@ -231,7 +231,7 @@ class FeatureWriter:
     checksums, to `PATH.progress`. A process that is killed leaves both, and
     another goes on with the rows that are not there as they were written. The
     file gets its name when it is whole. What was begun with another backbone
-    or other images is refused, not overwritten.
+    or other images is rejected, not overwritten.
 
     Args:
         path: String or path of the file `*.npy`.
@@ -407,7 +407,7 @@ class FeatureWriter:
         self._file.seek(self._offset + int(row) * self._bytes)
 
     def _check_same(self, known):
-        """Refuses to go on with a whole file of something else."""
+        """Rejects a whole file of something else."""
         wanted = json.loads(json.dumps(self._index))
         for name in wanted:
             if known.get(name) != wanted[name]:

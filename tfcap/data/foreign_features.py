@@ -107,7 +107,7 @@ def convert_features(
             several. Defaults to `None`.
         progress: Boolean, whether to show progress. Defaults to `True`.
         skip_unreadable: Boolean, whether damaged images are left out and
-            listed instead of refused. Defaults to `False`.
+            listed instead of rejected. Defaults to `False`.
 
     Raises:
         ValueError: If the layout is unknown, with what was found; if an image

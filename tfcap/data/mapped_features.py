@@ -110,7 +110,7 @@ class PreparedFeatures:
 
 
 def pool_positions(features):
-    """Averages image features over the positions that there are: a grid of one.
+    """Averages image features over their positions.
 
     Args:
         features: Array of shape `(M, P, D)`, or what `load_features()`
@@ -134,7 +134,7 @@ def pool_positions(features):
 
 
 def scale_features(features, norm: float):
-    """Scales the image features of every position to one length.
+    """Scales the image features of every position to one norm.
 
     Args:
         features: Array of shape `(M, P, D)`, or what `load_features()`

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 
 def nearest_neighbors(embeddings: NDArray, k, block: int = 1024) -> NDArray:
-    """The k nearest of all other rows, by dot product.
+    """Finds the k nearest other rows by dot product.
 
     Every row is compared with every other one, a block of them at a time.
 

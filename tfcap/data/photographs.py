@@ -207,8 +207,7 @@ def open_image(path: str | os.PathLike):
         `PIL.Image.Image`, not decoded yet.
 
     Raises:
-        ValueError: Also of what the block does with it, if it is no image, or
-            damaged, or beyond Pillow's limit, twice
+        ValueError: If it is not an image, or damaged, or beyond twice
             `PIL.Image.MAX_IMAGE_PIXELS`; the message is a clause.
         OSError: If there is no such file, or if the disk fails.
     """

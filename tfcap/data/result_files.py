@@ -173,7 +173,7 @@ def write_visdial_ranks(
 
     Raises:
         ValueError: If the shape is not that of the options, or if a round's
-            ranks are no permutation of 1..N.
+            ranks are not a permutation of 1..N.
 
     Reference:
 

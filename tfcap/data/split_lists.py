@@ -79,7 +79,7 @@ def _lists_beside(path, split):
 
 
 def read_image_ids(path: str | os.PathLike) -> list:
-    """Reads a list of images, one side of a split.
+    """Reads the image ids of a split from a list.
 
     Args:
         path: String or path, gzipped or not, of a list in JSON of ids or file

@@ -89,7 +89,7 @@ def shared_by_rows(dataset):
 
 
 def check_batch_size(size: int, total: int | None = None, of: str = ""):
-    """Refuses a size that makes no batch.
+    """Rejects a size that makes no batch.
 
     Args:
         size: B.

@@ -22,7 +22,7 @@ def load_visdial(
     path: str | os.PathLike,
     dense_annotations: str | os.PathLike | None = None,
 ) -> VisDialSplit:
-    """Reads a VisDial file, version 0.9 or 1.0, any split.
+    """Loads a VisDial file, version 0.9 or 1.0, of any split.
 
     Every index is checked, so that a damaged file is found here rather than
     hours into a training. Keys that are not known are skipped. In a test
@@ -147,7 +147,7 @@ def _compact(record):
     """Packs a round's options while parsing: a tenth of the memory."""
     options = record.get("answer_options")
     if isinstance(options, list):
-        # What is no list of integers stays, and is refused by its place.
+        # What is not a list of integers stays, and is rejected by its place.
         with contextlib.suppress(TypeError, OverflowError):
             record["answer_options"] = array("i", options)
     return record

@@ -21,7 +21,7 @@ _WANTED = "a number of words, 0 or more"
 
 
 class MixedPrefix(Decoder):
-    """Gives the first words of the references, and samples the rest.
+    """Takes the first words from the references and samples the rest.
 
     `TeacherForcing` of such a decoder counts the words that were given,
     `ScoreFunction` those that were drawn: together, MIXER,

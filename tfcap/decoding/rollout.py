@@ -61,7 +61,7 @@ class LogitsProcessors(NamedTuple):
         return self != NONE
 
     def check_no_prefix(self, what: str = "continuations") -> None:
-        """Refuses processors that read the prefix, for some words."""
+        """Rejects processors that read the prefix, for some words."""
         if self.no_repeat_ngram:
             raise ValueError(
                 f"`no_repeat_ngram` must be 0 for {what}. Received: "
@@ -113,7 +113,7 @@ NONE = LogitsProcessors()
 
 
 class Rollout(NamedTuple):
-    """Words of a speaker, drawn or given.
+    """Generated or given words of a speaker, with their log probabilities.
 
     Args:
         tokens: Integer tensor of shape `(B, S, T)`, filled with the speaker's
@@ -207,7 +207,7 @@ class Rollout(NamedTuple):
 
 
 class Decoder:
-    """Makes words of a speaker.
+    """Generates words with a speaker.
 
     A decoder knows no reward and no paper. To write one, override `decode()`.
     Two terms of an objective that are given the same decoder object share its
@@ -254,13 +254,13 @@ class Decoder:
 
 
 def checked_max_length(max_length: int) -> int:
-    """Returns a maximum length; refuses what is not a positive integer."""
+    """Returns a maximum length; rejects what is not a positive integer."""
     wanted = "a positive integer, the number of words with the end token"
     return checked_integer(max_length, "max_length", wanted)
 
 
 def checked_unroll(unroll: bool | None) -> bool | None:
-    """Returns how a decoder is to loop; refuses what is no choice."""
+    """Returns how a decoder is to loop; rejects what is no choice."""
     check_choice(unroll, "unroll", (None, True, False))
     return unroll
 
@@ -289,7 +289,7 @@ def suppress_tokens(logits: Any, suppress: tuple[int, ...]) -> Any:
 
 
 def checked_suppress(suppress: Any) -> tuple[int, ...]:
-    """Returns word ids as a tuple; refuses what is no sequence of them."""
+    """Returns word ids as a tuple; rejects what is not a sequence of them."""
     ids = tuple(suppress) if np.iterable(suppress) else None
     if ids is None or not all(
         isinstance(i, int | np.integer) and i >= 0 for i in ids
@@ -308,7 +308,7 @@ def special_tokens(speaker: Any) -> tuple[int, ...]:
     of either id would be scored as no word at all.
 
     Returns those of `speaker.pad` and `speaker.bos` that end no sequence and
-    that its logits may not have ruled out already. Refuses a speaker whose end
+    that its logits may not have ruled out already. Rejects a speaker whose end
     token has the id of padding, unless it says so.
     """
     ends = end_tokens(speaker)
@@ -355,7 +355,7 @@ def no_repeat_ngram(logits: Any, tokens: Any, places: Any, size: int) -> Any:
         others = tokens[:, None, offset : offset + count]
         same = ops.logical_and(same, ops.equal(others, last))
     ends = ops.where(same, tokens[:, None, size - 1 :], -1)
-    # One-hot of -1 is no word at all.
+    # One-hot of -1 is not a word at all.
     banned = ops.one_hot(ends, logits.shape[-1], dtype="int32")
     banned = ops.max(banned, axis=2) > 0
     return ops.where(banned, IMPOSSIBLE, ops.cast(logits, "float32"))
@@ -401,7 +401,7 @@ def top_k_top_p(
 
 
 def check_logits(logits: Any, speaker: Any) -> None:
-    """Refuses logits of another vocabulary, and probabilities for logits.
+    """Rejects logits of another vocabulary, and probabilities for logits.
 
     Rows that are nowhere negative and add up to 1 are probabilities: their
     softmax would be nearly uniform, and nothing else would tell.

@@ -32,7 +32,7 @@ from tfcap.layers._fast import mask_words
 
 
 class GroundTruth(Decoder):
-    """Makes the speaker say the references.
+    """Takes every word from the references: teacher forcing.
 
     With a constant reward this is teacher forcing.
 
@@ -53,7 +53,7 @@ class GroundTruth(Decoder):
 
 
 def check_references(references, decoder):
-    """Refuses a batch without human words for a decoder that says them."""
+    """Rejects a batch without human words for a decoder that says them."""
     if references is None:
         raise ValueError(
             "`references` must hold the human words, of shape (B, S, T), "

@@ -22,7 +22,7 @@ from tfcap.layers.word_channel import sample_words
 
 
 class ScheduledSampling(Decoder):
-    """Makes the speaker say the references, though it said something else.
+    """Scores the references while it reads some of its own words.
 
     Trained by teacher forcing, a speaker reads no word of its own, and is lost
     after its first mistake. Here a word that it reads is, at every step and in

@@ -34,7 +34,7 @@ _SPEAKS = ("vocabulary_size", "bos", "eos", "begin", "step")
 
 @runtime_checkable
 class Speaker(Protocol):
-    """A network that says one word after another.
+    """A network that generates text word by word.
 
     Any object with these attributes is a speaker; nothing is inherited. B
     counts what is spoken about: images, or the questions of all dialogs of a
@@ -111,7 +111,7 @@ class Speaker(Protocol):
 def check_speaker(
     speaker: Any, name: str = "speaker", trained: bool = True
 ) -> None:
-    """Refuses what is no speaker, and names which attributes it lacks.
+    """Rejects what is not a speaker, and names which attributes it lacks.
 
     Args:
         trained: Boolean, whether it must score words, too. Defaults to `True`.
@@ -127,7 +127,7 @@ def check_speaker(
 
 
 def state_vector(speaker: Any, state: Any) -> Any:
-    """Flattens a speaker's state to one vector a row.
+    """Flattens a speaker's state to one vector per row.
 
     A speaker's own method `state_vector(state)` is used where it has one.
     Otherwise these are the vectors of its state, such as those of an LSTM,
@@ -438,7 +438,7 @@ def alike(before: Any, after: Any, free: int = 0) -> bool:
 
 
 def checked_guidance(guidance: float) -> float:
-    """Returns the strength of guidance; refuses what is no such number."""
+    """Returns the strength of guidance; rejects what is no such number."""
     wanted = "0 or more, 1 for none"
     return checked_number(guidance, "guidance", wanted, lambda x: x >= 0)
 

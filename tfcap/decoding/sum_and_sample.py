@@ -23,7 +23,7 @@ _ROUNDING = 1e-6
 
 
 class SumAndSample(Decoder):
-    """The `width` likeliest sequences of a beam, and samples of all others.
+    """Takes the `width` likeliest sequences exactly and samples the others.
 
     ```
     E[f] = sum over the beam of p(y) * f(y)

@@ -238,7 +238,7 @@ def _after(tensor):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class GumbelRao(AveragedGumbel):
-    """Gumbel-softmax words whose gradient is a mean over their noise.
+    """Gumbel-softmax words with a Rao-Blackwellized gradient.
 
     ```
     d = one_hot(w),  w ~ softmax(logits)
@@ -319,7 +319,7 @@ def given_scores(log_probs, ids, seeds, num_samples: int, first: int = 0):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ReinMax(ConditionalGumbel):
-    """Samples words, and differentiates them to the second order.
+    """Samples words with a second-order accurate gradient.
 
     ```
     p, q = softmax(logits), softmax(logits / temperature)
@@ -392,7 +392,7 @@ def second_order(logits, p, ids, temperature=1.0):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ReinMaxCV(AveragedGumbel):
-    """ReinMax with a Gumbel-softmax for a control variate.
+    """ReinMax with a Gumbel-softmax control variate.
 
     ```
     p = softmax(logits);  d = one_hot(w), w ~ p;  theta = log((p + d) / 2)
@@ -477,7 +477,7 @@ class ReinMaxCV(AveragedGumbel):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ReinMaxRao(AveragedGumbel):
-    """ReinMax with a Gumbel-Rao estimate in the place of its larger part.
+    """ReinMax with a Gumbel-Rao estimate of its larger term.
 
     ```
     p = softmax(logits);  d = one_hot(w), w ~ p;  theta = log((p + d) / 2)

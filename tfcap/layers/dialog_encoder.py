@@ -124,7 +124,7 @@ class QueryAttention(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class AnswerEncoder(keras.layers.Layer):
-    """Reads an answer and pools its words by self-attention.
+    """Encodes an answer by an LSTM and self-attention over its words.
 
     ```
     h = lstm(words)                              # (..., T, units)
@@ -522,7 +522,7 @@ class HCIAEEncoder(AttendingEncoder):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class HREAEncoder(AttendingEncoder):
-    """Reads the rounds of a dialog by an LSTM of its own.
+    """Encodes question and image per round, then the rounds by an LSTM.
 
     ```
     v = mean over positions of tanh(image @ Wv)
@@ -595,7 +595,7 @@ class HREAEncoder(AttendingEncoder):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class LateFusionEncoder(DialogEncoder):
-    """Reads question, history and image apart and joins them at the end.
+    """Encodes question, history and image separately and joins them.
 
     ```
     mq = lstm(question)
@@ -669,7 +669,7 @@ class LateFusionEncoder(DialogEncoder):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class MemoryNetworkEncoder(DialogEncoder):
-    """Looks up the facts of the history by inner products.
+    """Looks up the facts of the history by dot products.
 
     ```
     v = mean over positions of tanh(image @ Wv)

@@ -89,7 +89,7 @@ class ImageStandardization(keras.layers.Layer):
         return batch, 1 if self.pooled else positions, size
 
     def _check(self, shape):
-        """Refuses features that are not those of training."""
+        """Rejects features that are not those of training."""
         _, positions, size = shape
         if size not in (None, len(self.mean)):
             raise ValueError(

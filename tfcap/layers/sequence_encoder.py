@@ -193,7 +193,7 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
 
 
 def _check_floats(layer):
-    """Refuses a table of integers."""
+    """Rejects a table of integers."""
     if layer.quantization_mode is not None:
         raise ValueError(
             "`layer` must have a table of floats, through which a gradient "
@@ -247,7 +247,7 @@ class MaskedRecurrence:
         width = ops.shape(mask)[1]
         count = ops.cumsum(ops.cast(mask, "int32"), axis=1)  # (B, T)
         length = count[:, -1]
-        # At least one step a row: cuDNN refuses empty sequences.
+        # At least one step a row: cuDNN rejects empty sequences.
         longest = ops.maximum(ops.max(length), 1)
         steps = ops.arange(longest, dtype="int32")
         column = ops.arange(width, dtype="int32")[None]
@@ -390,7 +390,7 @@ class MaskedLSTM(MaskedRecurrence, keras.layers.LSTM):
       on dialog questions;
     - otherwise the words of each sequence are moved to its front and the
       steps that no sequence reaches are dropped. Padding may then stand
-      anywhere and rows may be empty, which cuDNN by itself refuses.
+      anywhere and rows may be empty, which cuDNN by itself rejects.
 
     On other backends, and with dropout inside the cell, it is Keras' own
     layer.

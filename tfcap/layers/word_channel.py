@@ -89,7 +89,7 @@ def _first(condition):
 
 
 class WordChannel(keras.layers.Layer):
-    """Turns word logits into word vectors that a listener can read.
+    """Turns word logits into word vectors that another network can read.
 
     In training, subclasses decide in `emit()` what is passed on: a sampled
     one-hot vector, a relaxed one, or a mixture. At inference every channel
@@ -357,7 +357,7 @@ class WordChannel(keras.layers.Layer):
 
         They remember the ids: what embeds them need not multiply. A vector is
         NaN where the logits are NaN or infinite, or all minus infinity: there
-        is no word to draw.
+        is not a word to draw.
         """
         vectors = ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype)
         best = ops.stop_gradient(ops.max(logits, axis=-1))
@@ -590,7 +590,7 @@ class PartialSampling(WordChannel):
 
 
 def check_not_trained(variable, name):
-    """Refuses a variable that an optimizer would change."""
+    """Rejects a variable that an optimizer would change."""
     if getattr(variable, "trainable", False):
         raise ValueError(
             f"`{name}` must be a number, or a variable that is not trained. "

@@ -43,7 +43,7 @@ def bidirectional_contrastive_loss(
     reduction=None,
     distractor_mask: Any = None,
 ) -> Any:
-    """Asks an image and its text to stand out from other images and texts.
+    """Contrasts matching images and texts with other ones, in both directions.
 
     ```
     s(v, w) = dot(v, w) / temperature
@@ -89,7 +89,7 @@ def bidirectional_contrastive_loss(
             same image. A row with a negative number is like no other.
             Defaults to `None`, all differ.
         mask: Tensor of shape `(B, S)`, 0 for texts that are absent. A row
-            without any is absent itself, and its image is no negative.
+            without any is absent itself, and its image is not a negative.
             Defaults to `None`, all are there.
         reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
             of all replicas, this replica's share.
@@ -358,7 +358,7 @@ def _contrast(scores, keep, truth, decoupled: bool):
 
 
 def check_contrastive(temperature, directions, combine):
-    """Refuses arguments that no contrastive loss can have."""
+    """Rejects arguments that no contrastive loss can have."""
     if isinstance(temperature, int | float) and temperature <= 0:
         raise ValueError(
             "`temperature` must be positive. Received: "

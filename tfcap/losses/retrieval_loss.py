@@ -37,7 +37,7 @@ class RetrievalLoss(MaskedLoss):
     Call arguments:
         y_true: Integer tensor of shape `(B,)`, by which rows that show the
             same image are known, or `None` where all differ. Numbers that are
-            one for all of a batch are refused.
+            one for all of a batch are rejected.
         y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
             embedding of its image, then of its texts. A text of zeros is
             absent, and so is the image of a row without any.
@@ -67,7 +67,7 @@ class RetrievalLoss(MaskedLoss):
 
 
 def _check_labels(labels):
-    """Refuses labels by which no row has a negative, or that are no labels.
+    """Rejects labels by which no row has a negative, or that are not labels.
 
     Args:
         labels: Tensor of shape `(B,)`.
@@ -213,7 +213,7 @@ def _apart(same, others):
 
 
 def check_directions(directions):
-    """Refuses what names no direction of a retrieval."""
+    """Rejects what names no direction of a retrieval."""
     if (
         isinstance(directions, str)
         or not directions
@@ -239,7 +239,7 @@ def hinge_retrieval_loss(
     mask: Any = None,
     reduction=None,
 ) -> Any:
-    """Asks an image and its text to be closer than other images and texts.
+    """Asks matching images and texts to be closer than others, by a margin.
 
     ```
     s(v, w) = dot(v, w)
@@ -268,7 +268,7 @@ def hinge_retrieval_loss(
             same image and are not each other's negatives. A row with a
             negative number is like no other. Defaults to `None`, all differ.
         mask: Tensor of shape `(B, S)`, 0 for texts that are absent. A row
-            without any is absent itself: its image is no negative, as it
+            without any is absent itself: its image is not a negative, as it
             would be among `distractors`. Defaults to `None`, all are there.
         reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
             of all replicas, this replica's share. Defaults to `None`.
@@ -538,7 +538,7 @@ def blend(negatives, dtype):
 
 
 def check_hinge(margin, negatives, directions):
-    """Refuses arguments that no hinge loss can have."""
+    """Rejects arguments that no hinge loss can have."""
     checked_number(margin, "margin", "positive", lambda x: x > 0)
     if isinstance(negatives, int | float):
         expected = '"hardest", "sum", or from 0 to 1'

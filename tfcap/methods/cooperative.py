@@ -48,7 +48,7 @@ def psst(
     termination: str = "sampled",
     **options: Any,
 ) -> JointTraining:
-    """Joint training of a speaker and a listener by partial sampling.
+    """Trains a speaker and a listener jointly by partial sampling.
 
     ```
     loss = lambda_ * sum over the batch of hinge(listener(words))
@@ -120,7 +120,7 @@ def psst(
 def straight_through(
     speaker: Any, listener: Any, *, lambda_: float, **options: Any
 ) -> JointTraining:
-    """Joint training of a speaker and a listener, straight through words.
+    """Trains a speaker and a listener jointly, straight through words.
 
     ```
     loss = lambda_ * sum over the batch of hinge(listener(words))
@@ -171,7 +171,7 @@ def reinforce(
     credit: str = "batch",
     **options: Any,
 ) -> JointTraining:
-    """Joint training of a speaker and a listener by REINFORCE, in turns.
+    """Trains a speaker and a listener by REINFORCE, in turns.
 
     ```
     speaker loss = -lambda_ * sum over the batch of
@@ -238,7 +238,7 @@ def frozen_listener(
     termination: str = "sampled",
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker for a listener that only ever read people.
+    """Trains a speaker for a listener frozen after human captions.
 
     ```
     loss = -lambda_ * sum over the batch of
@@ -316,7 +316,7 @@ def sr_pl(
     distractors: str = "distractor_image",
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker for a listener, with unlabeled images to tell apart.
+    """Trains a speaker for a listener, with unlabeled images as distractors.
 
     As `frozen_listener()` by REINFORCE; the images that a caption must not be
     taken for are those of the batch, and others that no caption describes.
@@ -354,7 +354,7 @@ def sr_pl(
 def frozen_speaker(
     speaker: Any, listener: Any, **options: Any
 ) -> JointTraining:
-    """Trains a listener on the captions of a speaker that stays as it is.
+    """Trains a listener on the captions of a frozen speaker.
 
     ```
     loss = mean over the batch of hinge(listener(sampled captions))

@@ -189,7 +189,7 @@ def gdis(
 def gan1(
     generator: Speaker, discriminator: keras.Model, **options: Any
 ) -> JointTraining:
-    """Trains a generator against a discriminator that goes on learning: GAN1.
+    """Trains a generator against a discriminator that keeps learning: GAN1.
 
     ```
     generator loss = log(1 + exp(e . f(answer) - e . f(sample)))
@@ -255,7 +255,7 @@ def gan2(
     candidates: str = "options",
     **options: Any,
 ) -> JointTraining:
-    """Trains a generator against a discriminator that goes on ranking: GAN2.
+    """Trains a generator against a discriminator that keeps ranking: GAN2.
 
     ```
     generator loss = log(1 + exp(e . f(answer) - e . f(sample)))
@@ -351,7 +351,7 @@ def n_pair(discriminator: keras.Model) -> keras.Model:
         0 for a wrong one, -1 for one to ignore.
 
     Raises:
-        TypeError: If the discriminator is no `keras.Model`.
+        TypeError: If the discriminator is not a `keras.Model`.
         ValueError: If it is not built.
 
     Example:
@@ -402,7 +402,7 @@ class _Ranking(keras.Model):
 
 
 def _check_discriminator(discriminator, calls=("encode", "embed"), learns=True):
-    """Refuses a discriminator that lacks what a method calls.
+    """Rejects a discriminator that lacks what a method calls.
 
     Args:
         learns: Boolean, its `trainable` from now on; or `None`, as it is.

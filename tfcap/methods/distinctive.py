@@ -38,7 +38,7 @@ def g_gan(
     num_continuations: int = 16,
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker against an evaluator that is not to be fooled.
+    """Trains a speaker against an evaluator of captions: G-GAN.
 
     ```
     speaker loss = -sum_t (credit[t] - baseline[t]) * log p(word[t])
@@ -117,7 +117,7 @@ def wtf_rl(
     no_repeat_ngram: int = 3,
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker on its best captions and on people's, by distinction.
+    """Trains on the best captions and human ones, by distinctiveness: WTF-RL.
 
     ```
     loss = -beam_weight * mean of reward(beam) * log p(beam)
@@ -263,7 +263,7 @@ def wtf_rl(
 def wtf(
     speaker: Any, retriever: Any, discriminator: Any = None, **options: Any
 ) -> JointTraining:
-    """Weighted teacher forcing: people's captions alone, by distinction.
+    """Trains on human captions, weighted by distinctiveness: WTF.
 
     ```
     loss = -mean of reward(human) * log p(human)
@@ -293,7 +293,7 @@ def wtf(
 def rl(
     speaker: Any, retriever: Any, discriminator: Any = None, **options: Any
 ) -> JointTraining:
-    """Beam search's captions alone, by distinction.
+    """Trains on beam search's captions alone, for distinctiveness: RL.
 
     ```
     loss = -mean of reward(beam) * log p(beam)

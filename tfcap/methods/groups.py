@@ -38,7 +38,7 @@ def grpo(
     human_weight: float = 0.0,
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker for a reward, above the mean of an image's captions.
+    """Trains for a reward relative to an image's other samples: GRPO.
 
     ```
     advantage = (reward - mean of the samples) / their standard deviation
@@ -65,7 +65,7 @@ def grpo(
         standardize, normalize, mask_unfinished: As those of
             `tfcap.objectives.ScoreFunction`.
         clip: `tfcap.objectives.ClippedRatio` of several updates: in one,
-            ratios are 1, and a clip is refused. Defaults to
+            ratios are 1, and a clip is rejected. Defaults to
             `ClippedRatio(0.2)`.
         updates_per_rollout: Integer, see `tfcap.training.JointTraining`.
         human_weight: As that of `scst()`.
@@ -114,7 +114,7 @@ def grpo(
 
 
 def dr_grpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
-    """Trains as `grpo()`, without its two biases.
+    """Trains as `grpo()`, without its two biases: Dr. GRPO.
 
     ```
     advantage = reward - mean of the samples
@@ -147,7 +147,7 @@ def dr_grpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
 
 
 def dapo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
-    """Trains as `grpo()`, by words, clipped higher, finished captions alone.
+    """Trains as `grpo()`, by token, with a higher upper clip: DAPO.
 
     All words of a batch weigh alike, a ratio may rise by 0.28 and fall by 0.2,
     and captions without an end teach nothing; `tfcap.rewards.LengthPenalty`,
@@ -181,7 +181,7 @@ def dapo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
 
 
 def gspo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
-    """Trains as `grpo()`, with one importance ratio for a caption.
+    """Trains as `grpo()`, with one importance ratio per caption: GSPO.
 
     The ratio is the geometric mean of those of its words, with bounds of 3e-4
     below and 4e-4 above 1. It matters from the second update of a rollout on;
@@ -208,7 +208,7 @@ def gspo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
 
 
 def gdpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
-    """Trains as `grpo()`, each of several rewards standardized by itself.
+    """Trains as `grpo()`, standardizing each of several rewards: GDPO.
 
     ```
     advantage = sum_i weight_i * (reward_i - mean_i) / deviation_i
@@ -261,7 +261,7 @@ def rloo(
     baseline: str = "leave_one_out",
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker for a reward, above the mean of its other samples.
+    """Trains a speaker for a reward, with the leave-one-out baseline: RLOO.
 
     ```
     reward = reward(sample) - kl_weight * log(p(sample) / reference(sample))
@@ -310,7 +310,7 @@ def rloo(
 
 
 def ppo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
-    """Trains as `rloo()`, with several clipped updates a rollout.
+    """Trains as `rloo()`, with several clipped updates per rollout: PPO.
 
     ```
     loss = mean over samples and words of -min(
@@ -357,7 +357,7 @@ def dpo(
     human_weight: float = 0.0,
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker to prefer those of its captions that a reward prefers.
+    """Trains a speaker on preferences between its samples, by a reward: DPO.
 
     ```
     margin = log(p(w) / reference(w)) - log(p(l) / reference(l))
@@ -408,7 +408,7 @@ def dpo(
 def ipo(
     speaker: Any, reward: Any, reference: Any, **options: Any
 ) -> JointTraining:
-    """Trains as `dpo()`, by the squared error of margins.
+    """Trains as `dpo()`, by the squared error of margins: IPO.
 
     ```
     loss = (margin - 1 / (2 * beta)) ** 2
@@ -439,7 +439,7 @@ def ipo(
 
 
 def simpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
-    """Trains as `dpo()`, by mean log probabilities, without a reference.
+    """Trains as `dpo()`, by mean log probabilities, without a reference: SimPO.
 
     ```
     loss = -log sigmoid(beta * (mean log p(w) - mean log p(l)) - gamma)
@@ -478,7 +478,7 @@ def structured(
     human_weight: float = 0.0,
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker to rank its captions of an image as a reward does.
+    """Trains a speaker to rank its samples as a reward does.
 
     ```
     risk = sum_u softmax(mean log p)(u) * (best reward - reward(u))
@@ -517,7 +517,7 @@ def structured(
 
 
 def check_reference(speaker: Any, reference: Any) -> None:
-    """Leaves a reference speaker as it is; refuses the speaker itself."""
+    """Leaves a reference speaker as it is; rejects the speaker itself."""
     if reference is speaker:
         raise ValueError(
             "`reference` must be another object than `speaker`, which moves. "
@@ -549,7 +549,7 @@ def _with_own_clip(clip, options):
     """Options of a method with a clip of its own, and so of four updates.
 
     Its own clip is left out where one update would not read it; that of the
-    caller is refused there.
+    caller is rejected there.
     """
     options = {"updates_per_rollout": 4} | options
     if options["updates_per_rollout"] == 1:

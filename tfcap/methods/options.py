@@ -88,7 +88,7 @@ class TrainingOptions:
         )
 
     def check_unread(self, variant: str, **given: Any) -> None:
-        """Refuses arguments that were given to a variant that reads none.
+        """Rejects arguments that were given to a variant that reads none.
 
         Args:
             variant: String, the choice by which they are not read.

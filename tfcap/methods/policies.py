@@ -38,7 +38,7 @@ def mle(
     seed: int | None = None,
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker to say what people say: teacher forcing.
+    """Trains a speaker on human captions by teacher forcing: MLE.
 
     ```
     loss = -mean over the words of the batch of log p(word | words before)
@@ -93,7 +93,7 @@ def scst(
     normalize: str = "token",
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker for a metric, above its own greedy captions.
+    """Trains for a metric, with the greedy caption as baseline: SCST.
 
     ```
     loss = -(reward(sample) - reward(greedy caption)) * sum_t log p(word[t])
@@ -135,7 +135,7 @@ def scst(
 def sll(
     speaker: Any, reward: Any, *, num_samples: int = 5, **options: Any
 ) -> JointTraining:
-    """Sequence-level learning: a metric, above that of the greedy caption.
+    """Trains for a metric, with the greedy caption as baseline: SLL.
 
     ```
     loss = -mean over S samples of
@@ -173,7 +173,7 @@ def sll_me(
     num_samples: int = 5,
     **options: Any,
 ) -> JointTraining:
-    """Sequence-level learning with maximum entropy: words are explored.
+    """Trains as `sll()`, with a bonus for entropy per word: SLL-ME.
 
     ```
     loss = loss of sll() - entropy_weight * entropy of the words
@@ -214,7 +214,7 @@ def sll_sle(
     num_samples: int = 5,
     **options: Any,
 ) -> JointTraining:
-    """Sequence-level learning with sequence-level exploration.
+    """Trains as `sll()`, with sequence-level exploration: SLL-SLE.
 
     ```
     loss = alpha * loss of sll()
@@ -277,7 +277,7 @@ def policy_gradient(
     baseline_units: tuple = (512,),
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker for a metric, every word by what it leads to.
+    """Trains a speaker for a metric, with Monte-Carlo values per word.
 
     ```
     loss = -sum_t (Q[t] - baseline[t]) * log p(word[t])
@@ -352,7 +352,7 @@ def mixer(
     baseline_units: tuple = (),
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker for a metric, from people's first words onwards: MIXER.
+    """Trains a speaker for a metric after a prefix of human words: MIXER.
 
     ```
     loss = (1 - weight) * -sum over t < prefix of log p(human word[t])
@@ -434,7 +434,7 @@ def actor_critic(
     normalize: str = "sequence",
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker for a reward, and a critic that values its words.
+    """Trains a speaker for a reward, with a critic of its states.
 
     ```
     delta[t] = reward[t] + gamma * value[t + 1] - value[t]

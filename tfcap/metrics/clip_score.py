@@ -7,7 +7,7 @@ from tfcap._ops.sequences import at_least_float32
 
 
 def clip_score(image, candidate, weight=2.5):
-    """CLIPScore or, with `weight` 2, PAC-S: how near a caption is to its image.
+    """CLIPScore or, with `weight` 2, PAC-S.
 
     ```
     weight * max(cos(image, candidate), 0)
@@ -52,7 +52,7 @@ def clip_score(image, candidate, weight=2.5):
 def ref_clip_score(
     image, candidate, references, reference_mask=None, weight=2.5
 ):
-    """RefCLIPScore, or RefPAC-S with `weight` 2: with references.
+    """RefCLIPScore or, with `weight` 2, RefPAC-S.
 
     ```
     harmonic_mean(clip_score(image, candidate),

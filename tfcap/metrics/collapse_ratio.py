@@ -8,7 +8,7 @@ from tfcap.losses import HingeRetrievalLoss
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class CollapseRatio(keras.metrics.Metric):
-    """A retrieval loss over that of a network that has given up.
+    """Ratio of a retrieval loss to that of a collapsed network.
 
     ```
     ratio = sum(loss) / (2 * margin * B)

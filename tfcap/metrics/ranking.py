@@ -70,7 +70,7 @@ def candidate_ranks(scores, truth, valid=None):
 
 
 def ordinal_ranks(scores, valid=None):
-    """Ranks all candidates of each row by score, no two alike.
+    """Ranks all candidates of each row by score, without ties.
 
     What a challenge wants submitted: a permutation of 1..N for each question,
     1 for the best. Candidates of one score are ranked in the order of the

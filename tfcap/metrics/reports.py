@@ -20,7 +20,7 @@ FORMATS = {
 
 
 class RankingReport:
-    """Accumulates the table row that dialog papers print.
+    """Accumulates MRR, R@k, mean rank and NDCG.
 
     Holds sums only, so a split of any size fits.
 

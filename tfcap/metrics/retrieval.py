@@ -21,7 +21,7 @@ def evaluate_retrieval(
     scores=None,
     block_size=4096,
 ):
-    """Ranks texts for each image, and images for each text.
+    """Computes the recall of image-to-text and text-to-image retrieval.
 
     ```
     scores[b, m]         = dot(images[b], texts[m])
@@ -196,7 +196,7 @@ def _check_norms(embeddings, name):
 
 
 def _ranked(tile, rows, columns):
-    """Refuses a tile with a NaN by its place in the matrix."""
+    """Rejects a tile with a NaN by its place in the matrix."""
     tile = _at_least_float32(ops.convert_to_tensor(tile))
     bad = ops.isnan(tile)
     if bool(ops.any(bad)):

@@ -41,7 +41,7 @@ def dropout_rates(layer: keras.layers.Layer) -> dict[str, float]:
 
 
 def without_dropout(network: keras.layers.Layer) -> keras.layers.Layer:
-    """Turns off the dropout of a network, in all its layers.
+    """Returns a network with the dropout of all its layers turned off.
 
     What was compiled before keeps its dropout: call it before `fit()`.
 
@@ -79,7 +79,7 @@ def uses_training(layer: keras.layers.Layer) -> bool:
 
 
 class WithoutAdapters:
-    """A speaker as it speaks without its adapters, of the same weights.
+    """A speaker without its adapters, on the same weights.
 
     The reference of `tfcap.rewards.KLPenalty` for a speaker that is trained by
     LoRA: what it was before training, as long as nothing but adapters is
@@ -148,7 +148,7 @@ def _adapters_off(network):
 
 
 def save_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
-    """Writes the trainable weights of a network, and nothing else, to a file.
+    """Saves the trainable weights of a network alone.
 
     Of a network whose base is frozen, as KerasHub's `enable_lora()` leaves it,
     these are the adapters and the layers in front of it. `network.save()`
@@ -182,7 +182,7 @@ def save_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
 
 
 def load_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
-    """Reads what `save_adapters()` wrote into a network of the same form.
+    """Loads what `save_adapters()` saved.
 
     Args:
         network: Keras layer, built, with adapters enabled of the same rank.

@@ -131,7 +131,7 @@ class AttentionSpeaker(CaptionSpeaker):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class Att2inSpeaker(AttentionSpeaker):
-    """LSTM that attends to image positions, in its cell input alone.
+    """LSTM with attention over image positions in its cell input.
 
     With `x` a word, `h` and `c` the state before it,
 
@@ -225,7 +225,7 @@ class Att2inSpeaker(AttentionSpeaker):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class UpDownSpeaker(AttentionSpeaker):
-    """Bottom-up and top-down attention: an attention and a language LSTM.
+    """Bottom-up and top-down attention with two LSTMs.
 
     With `x` a word, `mean` the average image position, and `h1`, `h2` the
     states before it,

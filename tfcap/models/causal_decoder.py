@@ -38,7 +38,7 @@ class CausalDecoder(keras.layers.Layer):
 
     What differs between families, the names of arguments and the layout of a
     cache, is read off the signatures of their blocks. A model that computes
-    something else between its embedding and its logits is refused.
+    something else between its embedding and its logits is rejected.
 
     Args:
         causal_lm: `keras_hub.models.CausalLM`.
@@ -101,7 +101,7 @@ class CausalDecoder(keras.layers.Layer):
         self._refuse("the blocks take no padding mask")
 
     def _compare(self, causal_lm):
-        """Refuses a model whose own forward pass gives something else."""
+        """Rejects a model whose own forward pass gives something else."""
         ids = ops.arange(4, dtype="int32")[None]
         ones = ops.ones_like(ids)
         try:

@@ -184,7 +184,7 @@ def _aligned(x, mask, *others):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class CausalLMSpeaker(keras.Model):
-    """Makes a speaker of a causal language model of KerasHub.
+    """Wraps a causal language model of KerasHub as a speaker.
 
     ```
     speaker = CausalLMSpeaker(
@@ -345,7 +345,7 @@ class CausalLMSpeaker(keras.Model):
         )
 
     def checked_ids(self, ids: Any, name: str) -> tuple[int, ...]:
-        """Returns ids as integers; refuses those beyond the vocabulary."""
+        """Returns ids as integers; rejects those beyond the vocabulary."""
         size = self.vocabulary_size
         try:
             ids = tuple(int(i) for i in ids)

@@ -23,7 +23,7 @@ from tfcap.text.tokenizers import word_pieces
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class CLIPListener(keras.Model):
-    """Reads a speaker's words, soft or not, by a pretrained CLIP or SigLIP.
+    """Embeds a speaker's words, soft or not, by a pretrained CLIP or SigLIP.
 
     ```
     v = unit(backbone.get_vision_embeddings(image))

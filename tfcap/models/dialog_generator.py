@@ -15,7 +15,7 @@ from tfcap.models.word_by_word import lstm_step
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class DialogGenerator(WordByWord):
-    """Answers every question of a dialog about an image, word by word.
+    """Generates an answer to every question of a dialog about an image.
 
     An encoder reads the question, the history and the image into `e`; an LSTM
     that starts from the question's own state reads `e` first, then the words

@@ -17,7 +17,7 @@ from tfcap.models.inputs import word_ids
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class PairDiscriminator(keras.Model):
-    """Tells from two embeddings whether a caption of an image is human.
+    """Discriminates human captions of an image, by two embeddings.
 
     ```
     hidden = relu(W @ concatenate([image, text]) + b)
@@ -103,7 +103,7 @@ class PairDiscriminator(keras.Model):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class GrammarClassifier(keras.Model):
-    """Tells from its words alone whether a caption is well formed.
+    """Classifies captions as well formed or not, by their words alone.
 
     ```
     state = last state of an LSTM over the words

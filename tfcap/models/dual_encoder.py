@@ -15,7 +15,7 @@ from tfcap.models.transformer_speaker import TransformerBlock
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class DualEncoder(JointEncoder):
-    """Embeds images and texts in one space, as CLIP does, but small.
+    """A small CLIP: embeds images and texts in one space.
 
     ```
     h_p = gelu(W_1 norm(position p of the image) + b_1)

@@ -197,7 +197,7 @@ def clip_retriever(
     batch_size: int = 64,
     dtype: str | None = None,
 ) -> HostRetriever:
-    """Loads a CLIP backbone of KerasHub, its tokenizer and image converter.
+    """Loads CLIP of KerasHub with its tokenizer and image converter.
 
     Args:
         preset: String or path: a folder that `save_to_preset()` of a

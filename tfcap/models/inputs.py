@@ -135,7 +135,7 @@ class GuidedNetwork(keras.Model):
         return keras.tree.map_structure(leaf, read)
 
     def check_guided(self) -> None:
-        """Refuses guidance of a speaker that always saw its inputs.
+        """Rejects guidance of a speaker that always saw its inputs.
 
         Raises:
             ValueError: If it was made without `condition_dropout`.
@@ -243,7 +243,7 @@ def encode_dialog(
 
 
 def check_positions(image: Any, mask: Any) -> None:
-    """Refuses a mask of positions that a preparation has averaged.
+    """Rejects a mask of positions that a preparation has averaged.
 
     Args:
         image: Float tensor of shape `(B, P, D)`, prepared.

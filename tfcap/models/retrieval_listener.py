@@ -198,7 +198,7 @@ POOLINGS = ("last", "mean", "max", None)
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class RetrievalListener(JointEncoder):
-    """Embeds images and texts in one space, where a dot product tells a match.
+    """Embeds images and texts in one space for retrieval by dot product.
 
     ```
     v = unit(W @ mean of the image's positions + b)
@@ -424,7 +424,7 @@ def _with_end(going, ended, pooling):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class CaptionEvaluator(RetrievalListener):
-    """Listener with a probability that image and text belong together.
+    """A listener that returns the probability of a match.
 
     ```
     probability = sigmoid(exp(log_scale) * v . w + bias)

@@ -15,7 +15,7 @@ IMAGE_AT = ("start", "every_step")
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ShowTellSpeaker(CaptionSpeaker):
-    """LSTM that is shown the whole image.
+    """LSTM captioner that reads the whole image first.
 
     Image positions are averaged. The LSTM sees the average
 

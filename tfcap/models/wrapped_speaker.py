@@ -184,7 +184,7 @@ class WrappedSpeaker(GuidedNetwork):
         return ops.log(ops.maximum(outputs, 1e-20)) + self.floor
 
     def check_ids(self, words: Any) -> None:
-        """Refuses soft words."""
+        """Rejects soft words."""
         if self.reads_ids and len(words.shape) != 1:
             raise ValueError(
                 "`words` must be ids of shape (n,): the model reads no "
@@ -235,7 +235,7 @@ def _check_network(name, network):
 
 
 def _check_activation(model, from_logits):
-    """Refuses `from_logits` that the output layer contradicts."""
+    """Rejects `from_logits` that the output layer contradicts."""
     layer = _output_layer(model)
     activation = getattr(layer, "activation", None)
     softmax = isinstance(layer, keras.layers.Softmax) or (
@@ -261,7 +261,7 @@ def _output_layer(model):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class TeacherForcedSpeaker(WrappedSpeaker):
-    """Makes a speaker of a Keras model from given words to the next ones.
+    """Wraps a Keras model from given words to the next ones as a speaker.
 
     ```
     logits = model([image, words])        # (n, P, D), (n, T) to (n, T, V)
@@ -317,7 +317,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         Float tensor of shape `(B, S, T, V)`: logits of the references.
 
     Raises:
-        TypeError: If `model` or `encoder` is no Keras layer with a `call()`.
+        TypeError: If `model` or `encoder` is not a Keras layer with a `call()`.
         ValueError: If `from_logits` is not what the output layer returns, or
             special ids are missing.
 
@@ -434,7 +434,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         return ops.reshape(logits, (*shape, self.vocabulary_size))
 
     def state_vector(self, state: dict) -> Any:
-        """Refuses: the state holds inputs and words, and nothing of a model.
+        """Rejects: the state holds inputs and words, and nothing of a model.
 
         Raises:
             ValueError: Always, with what else there is.
@@ -473,7 +473,7 @@ def _filled(keys, read):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class StepwiseSpeaker(WrappedSpeaker):
-    """Makes a speaker of a cell, from a word and a state to the next.
+    """Wraps a cell, from a word and a state to the next, as a speaker.
 
     ```
     state = encoder(image)

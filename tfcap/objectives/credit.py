@@ -20,7 +20,7 @@ from tfcap.rewards.reward import check_of_sequences
 
 
 class MonteCarlo(Credit):
-    """The mean reward of sentences that begin with a word's prefix.
+    """Credits a word with the mean reward of sampled continuations.
 
     ```
     credit[t] = mean over K of reward(words[: t + 1], continuation k)
@@ -171,7 +171,7 @@ def _filled(values, rewards):
 
 
 class PrefixBaseline(Baseline):
-    """The value of the prefix before a word, as its baseline.
+    """Uses the value of the words before a word as its baseline.
 
     ```
     baseline[t] = credit[t - 1]
@@ -228,7 +228,7 @@ class PrefixBaseline(Baseline):
 
 
 class GAE(Credit):
-    """Credit of every word by a critic's values of the words after it.
+    """Generalized advantage estimation by a critic's values.
 
     ```
     delta[t] = reward[t] + gamma * value[t + 1] - value[t]
@@ -304,7 +304,7 @@ class GAE(Credit):
 
 
 class LearnedBaseline(Baseline):
-    """A network that expects the reward of a state, word by word.
+    """A network that predicts the reward from a state.
 
     ```
     baseline[t] = network(stop_gradient(state[t]))

@@ -204,7 +204,7 @@ def rank_with_fakes(discriminator, samples, options="options"):
 
 
 def _check_pad(discriminator, pad):
-    """Refuses a network that would read padding as words."""
+    """Rejects a network that would read padding as words."""
     own = getattr(discriminator, "pad", 0)
     if own != pad:
         raise ValueError(

@@ -11,7 +11,7 @@ from tfcap.decoding.loop import read_again
 
 
 class Episode:
-    """Decodes lazily, and each decoder at most once.
+    """Holds the rollouts of a step: each decoder runs at most once.
 
     Terms of an objective, baselines and rewards ask the episode for what they
     need; two that were given the same decoder object share its rollout.
@@ -100,7 +100,7 @@ class Episode:
         """The rollout of a decoder, decoded when first asked for.
 
         In a row without a human word nothing is said, whatever decodes: what
-        is absent is no rival of others, and has no reward.
+        is absent is not a rival of others, and has no reward.
 
         Args:
             decoder: `tfcap.decoding.Decoder`.

@@ -34,7 +34,7 @@ class Term(NamedTuple):
 
 
 class Objective(Linear):
-    """A weighted sum of estimators, for which networks are trained.
+    """A weighted sum of estimators.
 
     ```
     objective = sum_i weight_i * Estimator_i(reward_i, decoder_i)
@@ -288,7 +288,7 @@ REDUCTIONS = {"mean": mean_over_replicas, "sum": _total}
 
 
 def check_decoder(decoder: Any) -> None:
-    """Refuses what is no decoder.
+    """Rejects what is not a decoder.
 
     Raises:
         TypeError: If it is none.
@@ -301,7 +301,7 @@ def check_decoder(decoder: Any) -> None:
 
 
 def check_discrete(rollout: Any, decoder: Any, estimator: Any) -> None:
-    """Refuses words that are no words, which have no log probability."""
+    """Rejects words that are not words, which have no log probability."""
     if rollout.discrete:
         return
     name = type(estimator).__name__
@@ -356,7 +356,7 @@ def judged(reward: Any, rollout: Any, *values: Any) -> tuple:
 
 
 class Estimator(Objective):
-    """Turns one reward of one decoder's words into a loss.
+    """Turns a reward of a decoder's words into a loss.
 
     To write one, override `per_sample_loss()`, and `rollout()` if the losses
     are of sequences. Only estimators negate.
@@ -562,7 +562,7 @@ class RewardEstimator(Estimator):
 
 
 class DecoderBaseline(Baseline):
-    """The reward of another decoder's words.
+    """The reward of another decoder's words, such as the greedy ones.
 
     With `Greedy`, self-critical training, SCST; with `GroundTruth`, the reward
     of the human words. It does not depend on what is sampled, and leaves the
@@ -638,7 +638,7 @@ def _count(present):
 
 
 class LeaveOneOutBaseline(Baseline):
-    """The mean reward of a row's other samples: RLOO.
+    """The mean reward of an image's other samples: RLOO.
 
     It leaves the expected gradient as it is where the reward of the others
     does not depend on the sample, and so not of a reward that compares the
@@ -707,7 +707,7 @@ def _expected_by_others(rewards, rollout, episode):
 
 
 class SampleMeanBaseline(Baseline):
-    """The mean reward of a row's samples, its own included: GRPO's.
+    """The mean reward of an image's samples: GRPO.
 
     With `tfcap.rewards.PairwiseDiversity`, the mean distance of all pairs.
     Samples that are all alike have an advantage of exactly 0.
@@ -740,7 +740,7 @@ class SampleMeanBaseline(Baseline):
 
 
 class RunningMeanBaseline(Baseline):
-    """An exponential mean of the rewards of earlier steps.
+    """An exponential moving average of the reward.
 
     ```
     mean = momentum * mean + (1 - momentum) * mean(rewards)

@@ -9,7 +9,7 @@ from tfcap.objectives.score_function import Pathwise
 
 
 class ExpectedEnding(Pathwise):
-    """`Pathwise`, with the exact gradient to the decision to stop.
+    """`Pathwise`, with the exact gradient of the decision to stop.
 
     ```
     loss = -sum over t of p(end at t) * reward(words before t, end token)

@@ -63,7 +63,7 @@ class PreferenceLoss(_Ranking):
     """Prefers the samples of a row that a reward prefers.
 
     Of two samples, the one of higher reward is chosen, `w`, the other
-    rejected, `l`; equal ones are no pair.
+    rejected, `l`; equal ones are not a pair.
 
     ```
     margin = log p(w) / r(w) - log p(l) / r(l)       # r: the reference
@@ -198,7 +198,7 @@ class PreferenceLoss(_Ranking):
 
 
 class StructureLoss(_Ranking):
-    """Ranks the samples of a row by their rewards.
+    """A loss on the ranking of an image's samples by reward.
 
     With the candidates `u` of a row, their scores `s(u)`, mean log
     probabilities of a word, their `cost(u)`, how far below the best reward of

@@ -18,7 +18,7 @@ from tfcap.rewards.reward import by_word
 
 
 class RELAX(RewardEstimator):
-    """The score function with a control variate that knows the word.
+    """The score function with a learned or relaxed control variate.
 
     A critic gives every word of the vocabulary a value `q`, in the state in
     which it is drawn, and so the Gumbel-softmax relaxation of what was drawn:

@@ -306,7 +306,7 @@ def equal_rewards(rewards: Any, present: Any) -> Any:
 
 
 class TeacherForcing(ScoreFunction):
-    """Maximum likelihood of the references, given their own beginnings.
+    """Maximum likelihood of the references.
 
     `ScoreFunction(ConstantReward(1.0), GroundTruth())`, logged as the negative
     log likelihood of a sequence.
@@ -349,7 +349,7 @@ class TeacherForcing(ScoreFunction):
 
 
 class Pathwise(RewardEstimator):
-    """Differentiates a reward through the words that were said.
+    """Differentiates a reward through the sampled words.
 
     ```
     loss = -reward(words)

@@ -18,7 +18,7 @@ from tfcap.rewards.reward import check_vocabulary
 
 
 class MatchProbability(Reward):
-    """The probability that a caption is human, and of its image.
+    """The probability that a caption is human and of its image.
 
     ```
     reward = sigmoid(logits(embed_images(image), embed_texts(caption)))
@@ -81,7 +81,7 @@ class MatchProbability(Reward):
 
 
 def check_evaluator(evaluator, retriever):
-    """Refuses what cannot judge pairs, by itself or by embeddings."""
+    """Rejects what cannot judge pairs, by itself or by embeddings."""
     if retriever is None:
         check_embedder(evaluator, "evaluator")
     else:
@@ -90,7 +90,7 @@ def check_evaluator(evaluator, retriever):
 
 
 class DialogScore(Reward):
-    """Closeness of a generated answer to the human one, for a critic.
+    """Similarity of a generated answer to the human one, by a discriminator.
 
     ```
     reward = -tau * log(1 + exp((e . f(truth) - e . f(answer)) / tau))
@@ -168,7 +168,7 @@ class DialogScore(Reward):
 
 
 class Grammar(Reward):
-    """The probability that a caption is well formed, whatever its image.
+    """The probability that a caption is well formed.
 
     ```
     reward = sigmoid(logits(caption))

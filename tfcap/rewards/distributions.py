@@ -13,7 +13,7 @@ SCORES = ("begin", "log_probs")
 
 
 class KLPenalty(Reward):
-    """Minus an estimate of the divergence from a reference, in nats.
+    """Minus an estimate of the KL divergence from a reference, in nats.
 
     ```
     E[reward] = -KL(speaker || reference)

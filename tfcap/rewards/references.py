@@ -37,7 +37,7 @@ class ReferenceReward(Reward):
     The references are part of the batch, `inputs["references"]`, integers of
     shape `(B, N, T)`: N captions of each image, ended by the end token and
     padded with the speaker's `pad`, of any length of their own; a row of
-    padding is no caption, where images have unlike numbers of them. An image
+    padding is not a caption, where images have unlike numbers of them. An image
     without any gives 0. A start token that they begin with, the speaker's
     `bos`, is left out.
 
@@ -102,7 +102,7 @@ class ReferenceReward(Reward):
         return self._score(words, references, present, *self.tensors())
 
     def reader(self, episode):
-        """`HostWords` where ids are no words to the score, else `None`."""
+        """`HostWords` where ids are not words to the score, else `None`."""
         vocabulary = self.known_vocabulary(episode)
         if vocabulary is None or (
             self.words is None and getattr(vocabulary, "is_words", True)
@@ -180,7 +180,7 @@ def human_captions(episode, key: str, reward: str):
 
 
 class CIDErD(ReferenceReward):
-    """Agreement of a caption with what people say of its image.
+    """CIDEr-D of a caption, computed in the graph.
 
     ```
     idf = log(documents) - log(max(1, documents_with_n_gram))
@@ -203,7 +203,7 @@ class CIDErD(ReferenceReward):
             Defaults to `6.0`.
         references: String, the key of the references in the batch, integers
             of shape `(B, N, T)`: N captions of each image, padded with the
-            speaker's `pad`; a row of padding is no caption, and an image
+            speaker's `pad`; a row of padding is not a caption, and an image
             without any gives 0. Defaults to `"references"`.
         jit_compile: Boolean, whether to compile the score with XLA, on
             TensorFlow, where it then costs a fraction. Every new shape of
@@ -316,7 +316,7 @@ def _bigrams(words):
 
 
 class BLEU(ReferenceReward):
-    """Share of a caption's n-grams that are in its references.
+    """BLEU of a caption, computed in the graph.
 
     ```
     precision_n = clipped matches of order n / n-grams of order n
@@ -493,7 +493,7 @@ def closest_length(lengths, others, present):
 
 
 class ROUGEL(ReferenceReward):
-    """Longest common subsequence of a caption and a reference.
+    """ROUGE-L of a caption and its references.
 
     With `lcs` the length of the longest common subsequence:
 
@@ -555,7 +555,7 @@ class ROUGEL(ReferenceReward):
 
 
 class PairwiseDiversity(Reward):
-    """Mean distance of a sample to the other samples of its image.
+    """Mean distance of a sample from the other samples of its image.
 
     ```
     reward_j = mean over k != j of distance(y_j, y_k)

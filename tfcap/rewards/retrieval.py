@@ -29,7 +29,7 @@ NAMES = {"image": "text_to_image", "text": "image_to_text"}
 
 
 class Retrieval(Reward):
-    """Certainty of a listener that tells an image from others by its caption.
+    """How well a listener tells an image from others by its caption.
 
     ```
     reward = -(hinge of the other images given the caption
@@ -163,7 +163,7 @@ class Retrieval(Reward):
 
 
 class BidirectionalContrastive(Reward):
-    """Contrast of a caption and its image with others, in both directions.
+    """Contrasts a caption and its image with others, in both directions.
 
     ```
     s(v, w) = dot(v, w) / temperature
@@ -374,7 +374,7 @@ class BidirectionalContrastive(Reward):
 
 
 class CLIPScore(Reward):
-    """CLIPScore of what is said, under any retriever.
+    """CLIPScore of a caption, under any retriever.
 
     ```
     reward = weight * max(cos(image, caption), 0)
@@ -426,7 +426,7 @@ class CLIPScore(Reward):
 
 
 def check_embedder(embedder, argument: str):
-    """Refuses what does not embed images and texts."""
+    """Rejects what does not embed images and texts."""
     check_methods(embedder, argument, "embed_images", "embed_texts")
 
 
@@ -481,7 +481,7 @@ def image_key(embedder):
 
 
 def check_one_space(images, texts, key: str):
-    """Refuses embeddings of images that are no match for those of texts.
+    """Rejects embeddings of images that are no match for those of texts.
 
     Args:
         images: Float tensor of shape `(..., D)`.

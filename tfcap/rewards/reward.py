@@ -106,7 +106,7 @@ class Scored(NamedTuple):
 
 
 class Reward(Linear):
-    """Scores what was said. Rewards go up.
+    """Scores generated captions; higher is better.
 
     To write one, override `call()`; say in `differentiable` whether gradients
     reach the words through it, and in `name` what it is logged as.
@@ -340,7 +340,7 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 
 class Standardized(Reward):
-    """A reward less the mean of its row's samples, in standard deviations.
+    """Standardizes a reward over an image's samples.
 
     Decoupled normalisation: of several rewards, each is brought to one scale
     before they are added, so that none drowns in the spread of another, and
@@ -405,7 +405,7 @@ class Standardized(Reward):
 
 
 class ConstantReward(Reward):
-    """Rewards everything alike.
+    """Gives every caption the same reward.
 
     The score-function estimator of a constant reward on ground truth is
     teacher forcing.
@@ -432,7 +432,7 @@ class ConstantReward(Reward):
 
 
 class LengthPenalty(Reward):
-    """0 for captions that are short enough, falling to -1 for unfinished ones.
+    """A penalty on captions that are too long, from 0 to -1.
 
     ```
     reward = 0                                  # length <= T - buffer
@@ -482,7 +482,7 @@ class LengthPenalty(Reward):
 
 
 def check_vocabulary(network, episode, argument: str):
-    """Refuses a network that reads the words of another vocabulary.
+    """Rejects a network that reads the words of another vocabulary.
 
     Raises:
         ValueError: If the sizes differ.
@@ -499,7 +499,7 @@ def check_vocabulary(network, episode, argument: str):
 
 
 def check_methods(value: Any, argument: str, *methods: str) -> None:
-    """Refuses an object without some methods."""
+    """Rejects an object without some methods."""
     for method in methods:
         if not hasattr(value, method):
             raise TypeError(
@@ -509,7 +509,7 @@ def check_methods(value: Any, argument: str, *methods: str) -> None:
 
 
 def check_several(rewards: Any, name: str) -> None:
-    """Refuses tensors of shape `(B, S, ...)` with one sample a row."""
+    """Rejects tensors of shape `(B, S, ...)` with one sample a row."""
     if rewards.shape[1] is not None and rewards.shape[1] < 2:
         raise ValueError(
             f"{name} needs at least 2 samples of each row. Received: a shape "
@@ -518,7 +518,7 @@ def check_several(rewards: Any, name: str) -> None:
 
 
 def check_of_sequences(rewards: Any, name: str) -> None:
-    """Refuses rewards of words: shapes other than `(B, S)`."""
+    """Rejects rewards of words: shapes other than `(B, S)`."""
     if len(rewards.shape) != 2:
         raise ValueError(
             f"`reward` must give one number a sequence for {name}. Received: "

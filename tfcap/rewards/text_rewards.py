@@ -259,7 +259,7 @@ def as_reward(
         `tfcap.rewards.Reward`.
 
     Raises:
-        TypeError: If one is no reward, and no function of one of these forms.
+        TypeError: If one is neither a reward nor a function of these forms.
 
     Example:
 
@@ -382,7 +382,7 @@ def _checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
     model, which ends or skips the step.
 
     Raises:
-        ValueError: If they are no n numbers.
+        ValueError: If they are not n numbers.
     """
     try:
         given = list(scores)
@@ -458,7 +458,7 @@ class _Remembered:
 
 
 class METEOR(TextReward):
-    """METEOR: words that match a reference exactly, by stem or by meaning.
+    """METEOR: matches by word, stem and synonym.
 
     The score of `tfcap.text.meteor`, whose tables are read where the reward
     is made. The words leave the graph; identical captions of one image are
@@ -500,10 +500,10 @@ class METEOR(TextReward):
 
 
 class SPICE(TextReward):
-    """SPICE: what a caption and its references say of things, parsed.
+    """SPICE: F-score of scene graphs.
 
     The score of pycocoevalcap, a program for Java with models of its own:
-    where one is missing the reward is refused where it is made. The program is
+    where one is missing the reward is rejected where it is made. The program is
     run once a step, and each time reads its models, which alone takes seconds;
     references are parsed once, where it has a cache. Identical captions of one
     image are scored once.
@@ -543,7 +543,7 @@ class SPICE(TextReward):
 
 
 class SPICESpaCy(TextReward):
-    """SPICE (spaCy): what a caption and its references say of things, parsed.
+    """SPICE (spaCy): F-score of scene graphs of our own parser.
 
     The score of `tfcap.text.spice_spacy`, whose parser and synonyms are
     loaded where the reward is made. The words leave the graph; a distinct
@@ -594,7 +594,7 @@ class SPICESpaCy(TextReward):
 
 
 class BCMR(WeightedSum):
-    """A weighted sum of the scores of the COCO caption evaluation.
+    """A weighted sum of BLEU, CIDEr-D, METEOR and ROUGE-L.
 
     ```
     reward = 0.5 * BLEU-1 + 0.5 * BLEU-2 + BLEU-3 + BLEU-4

@@ -112,7 +112,7 @@ DROPPED = (
 
 
 # Shorthands of the patterns below: inside of classes, all but ASCII and a curly
-# quote, and of these what is no mark or hyphen.
+# quote, and of these what is not a mark or hyphen.
 _H = _others("2019")
 _HT = _others(f"{_MARK} 2010-2011 2019")
 # A letter, and a character of a word, of a word with hyphens, and a digit:

@@ -33,7 +33,7 @@ _SPLITS = ("train2014", "val2014")
 
 
 class DocumentFrequencies:
-    """Number of documents of a corpus that hold each n-gram.
+    """Document frequencies of the n-grams of a corpus.
 
     CIDEr-D weights an n-gram by `log(documents) - log(max(1, holding it))`. A
     document is an image, with all of its captions. As a reward the weights
@@ -382,7 +382,7 @@ def coco_document_frequencies(count_eos: bool = True) -> DocumentFrequencies:
 
 
 def coco_captions(split: str = "train2014") -> dict[int, tuple[list, str]]:
-    """COCO's own captions, which the package pycocoevalcap brings.
+    """Loads the COCO captions that pycocoevalcap contains.
 
     Args:
         split: String, `"train2014"` (82,783 images) or `"val2014"` (40,504).

@@ -60,7 +60,7 @@ def evaluate_captions(
     annotated: Sequence[Iterable[str]] | None = None,
     num_workers: int = 0,
 ) -> CaptionReport:
-    """Scores captions as papers report them.
+    """Scores captions with the metrics that papers report.
 
     METEOR needs the tables of pycocoevalcap, and SPICE is a program for Java,
     with models that are not always there. What cannot be had is absent from
@@ -173,7 +173,7 @@ def _chair(candidates, references, objects, annotated):
 
 
 def _check_texts(captions, references):
-    """Refuses what would be read letter by letter, or as the word "none"."""
+    """Rejects what would be read letter by letter, or as the word "none"."""
     for i, (caption, several) in enumerate(zip(captions, references)):
         if not isinstance(caption, str):
             raise TypeError(
@@ -255,7 +255,7 @@ def _flat(scores):
 
 
 def caption_language(captions: list[str], training=None) -> dict:
-    """Scores of captions that need no image and no reference.
+    """Scores the language of captions, without images or references.
 
     Case and punctuation count nowhere: captions are split into words by
     `caption_tokenize()`, as those of people are that they are compared with.

@@ -5,7 +5,7 @@ import pathlib
 
 
 class MissingScoreError(RuntimeError):
-    """A score that could not be had; a report keeps it, to name it.
+    """A score that could not be computed, kept to report why.
 
     Args:
         name: String, what is absent, such as `"METEOR"`.

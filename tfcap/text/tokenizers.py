@@ -150,7 +150,7 @@ def as_vocabulary(
     unk: int | str | None = None,
     size: int | None = None,
 ) -> Vocabulary:
-    """Reads a tokenizer of another library as a vocabulary.
+    """Wraps a tokenizer of another library as a vocabulary.
 
     Whatever takes `vocabulary=` in this package calls it. Known are, by their
     methods and without importing them, `keras.layers.TextVectorization` and
@@ -177,7 +177,7 @@ def as_vocabulary(
         `tokenizer`. `bos` and `unk` are `None` where there are none.
 
     Raises:
-        TypeError: If it is no tokenizer that is known.
+        TypeError: If it is not a tokenizer that is known.
         ValueError: If no end token is known, or one that is named is not there.
 
     Example:

@@ -19,7 +19,7 @@ _NOVEL = {"novel_bigrams": 2, "novel_trigrams": 3}
 
 
 class TrainingCaptions:
-    """Captions of a training split, to compare generated ones with.
+    """Captions of a training split, for measures of novelty.
 
     Made once for many evaluations: the language model and the tables of
     n-grams are built when they are first asked for.
@@ -109,7 +109,7 @@ class NgramLanguageModel:
     """An n-gram language model of a corpus of captions.
 
     CIDEr-D and BLEU compare a caption with a few references of its image; they
-    do not see that it is no sentence. A language model of what people say
+    do not see that it is not a sentence. A language model of what people say
     does: an odd continuation is improbable.
 
     Interpolated modified Kneser-Ney smoothing, for a word `w` after the words

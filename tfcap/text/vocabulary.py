@@ -115,7 +115,7 @@ class Vocabulary:
 
         Args:
             tokens: Sequence of words; what is written like a special token is
-                an unknown one. A string is refused: tokenize it first.
+                an unknown one. A string is rejected: tokenize it first.
             max_length: Integer, optional. Words beyond it are cut off.
             eos: Boolean, whether to append EOS (after the cut).
 
@@ -188,7 +188,7 @@ class Vocabulary:
 
         Raises:
             ValueError: If an id before the first EOS is out of range.
-            TypeError: If it is no integer.
+            TypeError: If it is not an integer.
         """
         ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
         size, kept = self.size, []

@@ -38,7 +38,7 @@ NATURALNESS = ("bleu", "rouge_l", "cider_d")
 
 
 class EvaluationCallback(keras.callbacks.Callback):
-    """Evaluates after epochs, and logs the scores.
+    """Evaluates after epochs and logs the scores.
 
     Adds the scores to the logs, under names that files can bear: `r@10` is
     logged as `val_r_10`. Put it before `keras.callbacks.TensorBoard`, which
@@ -106,7 +106,7 @@ class EvaluationCallback(keras.callbacks.Callback):
 
 
 class Evaluator(EvaluationCallback):
-    """Scores the captions of a split, and the images that a listener finds.
+    """Scores captions of a split, and how well listeners retrieve by them.
 
     In one pass the speaker gives each image one caption, by default the most
     likely word at every step. The listener reads the captions as ids of words
@@ -441,7 +441,7 @@ class Evaluator(EvaluationCallback):
 
 
 def _check_words(vocabulary: Any, speaker: Any, pad: int):
-    """Refuses a vocabulary that is not the speaker's.
+    """Rejects a vocabulary that is not the speaker's.
 
     Args:
         vocabulary: Object with `decode(ids)`, or `None`.

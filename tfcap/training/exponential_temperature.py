@@ -6,7 +6,7 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
-    """A temperature that cools to a floor.
+    """A temperature that decays exponentially to a minimum.
 
     ```
     temperature = max(minimum, initial * exp(-rate * step))

@@ -34,7 +34,7 @@ _END = " (end)"
 
 
 class Learner(NamedTuple):
-    """A network that learns, and its objective.
+    """A network to train, and its objective.
 
     Args:
         network: `keras.Model`, built; its trainable variables are updated.
@@ -90,7 +90,7 @@ class Update(NamedTuple):
 
 
 class JointTraining(keras.Model):
-    """Trains one or several networks by what a speaker says.
+    """Trains one or several networks on objectives of generated words.
 
     On every batch all learners see one episode, so what was said is said once;
     each takes the gradient of its own objective for its own variables; then
@@ -118,7 +118,7 @@ class JointTraining(keras.Model):
     A step in which a loss, a reward or a gradient is NaN or infinite is a
     `FloatingPointError` that names the term or the network, and no weight
     moves in it. What layers keep of the batches they see, such as means of a
-    batch normalization, is no weight, and is not held back. A gradient that
+    batch normalization, is not a weight, and is not held back. A gradient that
     overflows is the affair of a `keras.optimizers.LossScaleOptimizer`, where
     there is one.
 
@@ -293,7 +293,7 @@ class JointTraining(keras.Model):
         )
 
     def fit(self, *args: Any, sample_weight: Any = None, **kwargs: Any):
-        """Trains as `keras.Model.fit()`; refuses what no objective reads.
+        """Trains as `keras.Model.fit()`; rejects what no objective reads.
 
         Targets `y` beside the inputs are left unread: an objective's terms
         find the human words in the batch.
@@ -308,7 +308,7 @@ class JointTraining(keras.Model):
         return super().fit(*args, **kwargs)
 
     def save(self, *_, **__):
-        """Refuses: rewards and schedules are functions, which are not saved.
+        """Rejects: rewards and schedules are functions, which are not saved.
 
         Raises:
             NotImplementedError: Always, with what to save instead.
@@ -506,7 +506,7 @@ class JointTraining(keras.Model):
 
 
 def _refuse_weights(weights):
-    """Refuses weights of rows, which no term of an objective reads."""
+    """Rejects weights of rows, which no term of an objective reads."""
     if weights is not None:
         raise ValueError(
             "`sample_weight` must be None: the rows of a batch count alike. "
@@ -682,7 +682,7 @@ class JointOptimizer(keras.optimizers.MultiOptimizer):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ClippedAdam(keras.optimizers.Adam):
-    """`keras.optimizers.Adam` whose `global_clipnorm` is of all devices.
+    """Adam whose `global_clipnorm` is over all replicas.
 
     Keras clips the gradient of each replica before they are summed, which is
     another step than that of one device. For models with a `compile()` of

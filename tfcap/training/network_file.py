@@ -11,7 +11,7 @@ from tfcap.training.workers import is_chief
 
 
 def save_network(network, path):
-    """Saves a network, which of several workers all do and the first keeps.
+    """Saves a network; under several workers the chief writes.
 
     Keras makes variables of its own when it saves a compiled model, and under
     the scope of a strategy no worker makes one alone. The file is on the disk
@@ -43,10 +43,10 @@ def save_network(network, path):
 
 
 def load_network(path, compile=True, hint="Make it anew."):
-    """Loads a network that `save_network()` wrote, never anything that runs.
+    """Loads a network that `save_network()` saved, without running code.
 
     The archive's checksums are compared first, so that Keras and HDF5 meet no
-    damage; `safe_mode` stays on, which refuses code in the file.
+    damage; `safe_mode` stays on, which rejects code in the file.
 
     Args:
         path: String or path of a file `*.keras`.

@@ -23,7 +23,7 @@ def rank_candidates(
     batch_size: int | None = None,
     verbose: int = 1,
 ) -> RankingReport:
-    """Ranks every question's candidates by likelihood or by dot product.
+    """Ranks every question's candidates by likelihood or dot product.
 
     By the likelihood of a speaker, equal candidates, and candidates of a
     question that begin alike, share their work; memory is that of one batch.
@@ -74,7 +74,7 @@ def candidate_scores(
     batch_size: int | None = None,
     verbose: int = 1,
 ) -> np.ndarray:
-    """Scores every candidate by likelihood or by dot product, truth or not.
+    """Scores every candidate by likelihood or dot product.
 
     For a split whose answers are hidden, of which there is no report.
 

@@ -14,7 +14,7 @@ _OWN = (
 
 
 def check_built(network: Any, name: str):
-    """Refuses a network without weights; says how this one gets them."""
+    """Rejects a network without weights; says how this one gets them."""
     if getattr(network, "built", False):
         return
     remedy = "Call it on a batch, or `build()` it, first."
@@ -32,7 +32,7 @@ def check_built(network: Any, name: str):
 
 
 def check_learner(name: str, learner: Any, networks: list):
-    """Refuses a learner that is not built, or whose objective nobody trains.
+    """Rejects a learner that is not built, or whose objective nobody trains.
 
     Args:
         networks: List of the networks of all learners.

@@ -40,7 +40,7 @@ _BY_EPOCHS = (
 
 
 class Resume(keras.callbacks.Callback):
-    """Makes a `fit()` go on where it stopped.
+    """Checkpoints `fit()` and resumes it exactly.
 
     ```
     training.fit(
@@ -197,7 +197,7 @@ class Resume(keras.callbacks.Callback):
         return {**arguments, **place, "callbacks": callbacks}
 
     def _find_place(self, first, epochs, steps):
-        """Finds epoch and step to go on at, and refuses data without it."""
+        """Finds epoch and step to go on at, and rejects data without it."""
         about = self._checkpoint.about
         self._steps = steps
         self._start = about.get("epoch", first)

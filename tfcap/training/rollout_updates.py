@@ -22,7 +22,7 @@ from tfcap.objectives.proximal import KLDivergence
 def checked_ratio(
     model: keras.Model, ratio: ClippedRatio | None
 ) -> ClippedRatio | None:
-    """Returns the ratio of words that were drawn; refuses what has none.
+    """Returns the ratio of words that were drawn; rejects what has none.
 
     Args:
         model: `tfcap.training.JointTraining`, of which `learners` and

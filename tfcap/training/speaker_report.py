@@ -62,7 +62,7 @@ _LANGUAGE = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SpeakerReport:
-    """Captions of a split with their scores; made by an `Evaluator`.
+    """Captions of a split with their scores, as an `Evaluator` returns them.
 
     Attributes:
         scores: Dict of name to float, see `result()`.

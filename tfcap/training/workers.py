@@ -18,7 +18,7 @@ _POLICY = tf.data.experimental.AutoShardPolicy
 
 
 class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
-    """`tf.distribute.MultiWorkerMirroredStrategy`, with Keras 3 on top.
+    """`tf.distribute.MultiWorkerMirroredStrategy` for Keras 3.
 
     Keras asks a strategy of several workers for two means that TensorFlow's
     cannot give: of a whole batch, a nest of tensors, by which it builds a
@@ -29,7 +29,7 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
     All workers are given the same data set, of global batches, and each reads
     its rows of every batch. A data set that differs between them, such as one
     that each shuffles its own way, would repeat some examples and leave out
-    others, and is refused. So the last batch must have a row for every
+    others, and is rejected. So the last batch must have a row for every
     replica, too. A data set whose `auto_shard_policy` is another than `AUTO`
     and `DATA` is taken as it is.
 
@@ -91,7 +91,7 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
         return self.experimental_local_results(value)[0]
 
     def _check_same(self, dataset):
-        """Refuses a data set that another worker has not got."""
+        """Rejects a data set that another worker has not got."""
         marks = self.share(np.frombuffer(_mark(dataset), np.uint8))
         marks = marks.reshape(-1, hashlib.sha256().digest_size)
         if (marks != marks[0]).any():
@@ -106,7 +106,7 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
 
 
 def open_strategy():
-    """The `tf.distribute.Strategy` that the environment asks for.
+    """Returns the `tf.distribute.Strategy` for the devices and environment.
 
     With `TF_CONFIG`, as `python -m tfcap.launch` sets it,
     `tfcap.training.MultiWorkerStrategy`; otherwise that of all GPUs that there
@@ -135,7 +135,7 @@ def open_strategy():
 
 
 def is_chief(model=None):
-    """Check whether this process writes what all workers have found.
+    """Returns whether this process is the chief, which writes files.
 
     Args:
         model: `keras.Model` that the workers train. Defaults to `None`: the
@@ -153,7 +153,7 @@ def is_chief(model=None):
 
 
 def from_chief(value, model=None):
-    """Broadcasts what the chief says to all workers.
+    """Broadcasts a value from the chief to all workers.
 
     All workers must call it; each waits for the others.
 

@@ -52,7 +52,7 @@ class CaptionReward:
     Raises:
         ValueError: When called, if there is no such column, or it is not as
             long as `completions`.
-        TypeError: When called, if completions or references are no text.
+        TypeError: When called, if completions or references are not text.
 
     Example:
 

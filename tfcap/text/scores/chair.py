@@ -19,7 +19,7 @@ _PLURALS = (
     *(("s", ""), ("es", ""), ("ies", "y"), ("ves", "f"), ("ves", "fe")),
     *(("men", "man"), ("mice", "mouse"), ("geese", "goose")),
 )
-#: Pairs of words that are no object of the second one.
+#: Pairs of words that are not object of the second one.
 _OTHERS = frozenset(["home plate", "train track"])
 #: What a word before another one says of it, and is then no person.
 _YOUNG = tuple(

@@ -81,7 +81,7 @@ def cider_d(
     document_frequencies=None,
     sigma: float = 6.0,
 ) -> Scores:
-    """CIDEr-D: how much a caption says what people say of its image.
+    """CIDEr-D of captions against their references.
 
     Caption and references are vectors of n-grams of one to four words, each
     weighted by its count and by how few images have it. CIDEr-D is
@@ -404,7 +404,7 @@ def _split(candidates, references):
 
 
 def self_cider(sets: list, references: Sequence[Sequence[Sequence]]) -> Scores:
-    """Self-CIDEr diversity of the captions of every image.
+    """Self-CIDEr: diversity of the captions of every image.
 
     The plain CIDEr of each caption with each other one, itself included, is a
     kernel matrix; the more its weight is spread over many directions, the

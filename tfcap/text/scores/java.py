@@ -75,7 +75,7 @@ def meteor_java(candidates: Sequence[Sequence], references: list) -> Scores:
         references: List, as long, of lists of tokenized captions.
 
     Returns:
-        `Scores`, in `[0, 1]`; that of the corpus is no mean of the captions'.
+        `Scores`, in `[0, 1]`; that of the corpus is not their mean.
 
     Raises:
         MissingScoreError: If Java or the package is missing, or if the

@@ -31,7 +31,7 @@ def meteor(
     progress: Callable | None = None,
     num_workers: int = 0,
 ) -> Scores:
-    """METEOR: words that match a reference exactly, by stem or by meaning.
+    """METEOR: matches by word, stem and synonym.
 
     Words are aligned with those of a reference: equal ones, those of one
     stem, synonyms, and phrases with a known paraphrase. With `m` the matched

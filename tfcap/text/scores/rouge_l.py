@@ -15,7 +15,7 @@ def rouge_l(
     references: Sequence[Sequence[Sequence]],
     beta: float = 1.2,
 ) -> Scores:
-    """ROUGE-L: how much of a caption follows the order of a reference.
+    """ROUGE-L of captions against their references.
 
     With `lcs` the length of the longest common subsequence, and the largest
     precision and the largest recall over the references, which need not come

@@ -56,7 +56,7 @@ class ResampledScores(Scores):
 
 
 def check_captions(captions, name: str):
-    """Refuses all but a non-empty sequence of tokenized captions."""
+    """Rejects all but a non-empty sequence of tokenized captions."""
     _check_sequence(captions, name, "tokenized captions")
     for i, caption in enumerate(captions):
         if isinstance(caption, str) or not hasattr(caption, "__len__"):

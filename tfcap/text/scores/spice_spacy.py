@@ -41,7 +41,7 @@ CATEGORIES = ("all", *_SIZES, *_WORDS)
 
 
 class SceneGraph(NamedTuple):
-    """The objects of a caption, their attributes and relations, by lemmas.
+    """Objects, attributes and relations of a caption, as lemmas.
 
     Example:
 
@@ -208,7 +208,7 @@ _KEPT = 1 << 16
 
 
 class SceneGraphParser:
-    """A parser of captions into scene graphs, over a spaCy pipeline.
+    """Parses captions into scene graphs by a spaCy pipeline.
 
     Nouns are objects. Adjectives, numbers, nouns before a noun, complements
     of "is" and verbs without a complement are attributes; prepositions,
@@ -326,7 +326,7 @@ def spice_spacy(
     progress: Callable | None = None,
     categories: bool = False,
 ) -> Scores | dict[str, Scores]:
-    """SPICE (spaCy): F-score of what captions say, by their scene graphs.
+    """SPICE (spaCy): F-score of scene graphs of our own parser.
 
     ```python
     matched = tuples(graph(caption)) & tuples(graph(references))
