@@ -131,3 +131,29 @@ def test_whole_rows_are_dropped_at_the_rate():
     assert speaker.dropped(image, training=False) is image
     with pytest.raises(ValueError, match="`condition_dropout` must be in"):
         ShowTellSpeaker(9, units=4, condition_dropout=1.0)
+
+
+@pytest.mark.parametrize("kind", [ShowTellSpeaker, RetrievalListener])
+def test_pixels_become_features_in_the_network(kind, tmp_path):
+    cnn = keras.Sequential(
+        [
+            keras.Input((8, 8, 3)),
+            keras.layers.Conv2D(5, 4, 4),
+            keras.layers.Reshape((4, 5)),
+        ]
+    )
+    pixels = np.random.default_rng(0).random((2, 8, 8, 3), "float32")
+    captions = np.array([[[5, 2]], [[6, 2]]])
+    batch = {"image": pixels, "caption": captions}
+    inside = kind(9, units=4, image_preprocessing=cnn)
+    outside = kind(9, units=4)
+    outputs = inside(batch)
+    features = {**batch, "image": cnn(pixels)}
+    outside(features)
+    of_cnn = {weight.path for weight in cnn.weights}
+    rest = [w for w in inside.weights if w.path not in of_cnn]
+    outside.set_weights([keras.ops.convert_to_numpy(w) for w in rest])
+    np.testing.assert_allclose(outputs, outside(features), atol=1e-6)
+    inside.save(tmp_path / "network.keras")
+    again = keras.saving.load_model(tmp_path / "network.keras")
+    np.testing.assert_allclose(again(batch), outputs, atol=1e-6)

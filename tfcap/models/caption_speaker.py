@@ -9,8 +9,6 @@ from tfcap._ops.arguments import checked_integer
 from tfcap.models.inputs import GuidedNetwork
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions
-from tfcap.models.inputs import entry
-from tfcap.models.inputs import image_features
 from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import WordByWord
@@ -56,8 +54,9 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
             `0.0`.
         image_preprocessing: Keras layer that every image goes through first,
             and that is saved with the speaker, such as
-            `tfcap.layers.ImageStandardization`; `None` to take images as they
-            are (the default); `"outside"` where others prepare them.
+            `tfcap.layers.ImageStandardization`, or a convolutional network
+            from pixels to `(B, P, D)`; `None` to take images as they are (the
+            default); `"outside"` where others prepare them.
 
     Call arguments:
         inputs: Dict of `image`, `(B, P, D)` floats, one row for each position,
@@ -115,7 +114,7 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
     def build(self, input_shape):
         self.embedding.build((None,))
         self.head.build((None, self.units))
-        image_shape = tuple(entry(input_shape, "image", "B P D"))
+        image_shape = self.prepared_shape(input_shape)
         self.features = image_shape[-1]
         self.build_network(image_shape)
 
@@ -137,7 +136,7 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
 
     def begin(self, inputs: dict, training: bool = False) -> Any:
         """Reads images: the first state."""
-        image, mask = self.prepare(image_features(inputs)), image_mask(inputs)
+        image, mask = self.prepare(self.images(inputs)), image_mask(inputs)
         image = self.dropped(image, training)
         check_positions(image, mask)
         return self.encode_image(image, mask, training=training)

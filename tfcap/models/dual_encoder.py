@@ -8,7 +8,6 @@ from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import mean_of_positions
-from tfcap.models.inputs import image_features
 from tfcap.models.retrieval_listener import JointEncoder
 from tfcap.models.transformer_speaker import TransformerBlock
 
@@ -122,7 +121,7 @@ class DualEncoder(JointEncoder):
         )
 
     def build(self, input_shape):
-        size = image_features(input_shape)[-1]
+        size = self.prepared_shape(input_shape)[-1]
         stream = (None, None, self.embedding_units)
         self.image_norm.build((None, None, size))
         self.expand.build((None, None, size))

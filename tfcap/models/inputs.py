@@ -18,13 +18,14 @@ class ImageNetwork(keras.Model):
     """Base class of networks with a preparation of images of their own.
 
     Args:
-        image_preprocessing: Keras layer that every image `(B, P, D)` goes
-            through first, such as `tfcap.layers.ImageStandardization`: it is
-            saved with the network, which then takes features as they are in
-            their file. `None` where the network learns from such features
-            directly. `"outside"` where others prepare what it is given, in a
-            way that the network does not know; so are networks that were
-            saved before they could hold a preparation.
+        image_preprocessing: Keras layer that every image goes through first:
+            a convolutional network from pixels to `(B, P, D)`, or
+            `tfcap.layers.ImageStandardization` of features. It is saved with
+            the network, which then takes images as the layer does. `None`
+            where the network learns from features directly. `"outside"` where
+            others prepare what it is given, in a way that the network does
+            not know; so are networks that were saved before they could hold a
+            preparation.
     """
 
     def __init__(self, image_preprocessing: Any = None, **kwargs):
@@ -49,15 +50,33 @@ class ImageNetwork(keras.Model):
         """Preprocesses images.
 
         Args:
-            image: Float tensor of shape `(B, P, D)`.
+            image: Float tensor of shape `(B, P, D)`, or as the preprocessing
+                takes it.
 
         Returns:
             Float tensor of shape `(B, P, D)`; with one position where the
             preparation averages over them.
         """
-        if self.image_preprocessing in (None, OUTSIDE):
-            return image
-        return self.image_preprocessing(image)
+        if self._preprocesses():
+            image = self.image_preprocessing(image)
+        check_shape(image, "B P D", "image")
+        return image
+
+    def images(self, inputs: dict) -> Any:
+        """Returns the images of a batch, or their shape, before `prepare()`."""
+        if self._preprocesses():
+            return batch_entry(inputs, "image", "that is preprocessed")
+        return image_features(inputs)
+
+    def prepared_shape(self, input_shape: dict) -> tuple:
+        """Returns the shape `(B, P, D)` of prepared images."""
+        shape = tuple(self.images(input_shape))
+        if self._preprocesses():
+            shape = self.image_preprocessing.compute_output_shape(shape)
+        return tuple(shape)
+
+    def _preprocesses(self):
+        return self.image_preprocessing not in (None, OUTSIDE)
 
     def with_preprocessing(self, layer: Any) -> "ImageNetwork":
         """Copies the network, which then prepares its images by a layer.

@@ -23,7 +23,6 @@ from tfcap.layers import SoftEmbedding
 from tfcap.layers.sequence_encoder import MaskedGRU
 from tfcap.models.inputs import ImageNetwork
 from tfcap.models.inputs import check_positions
-from tfcap.models.inputs import image_features
 from tfcap.models.inputs import image_mask
 from tfcap.models.inputs import word_ids
 
@@ -104,7 +103,7 @@ class JointEncoder(ImageNetwork):
         tokens = word_ids(inputs, "caption", "B S T", self.pad)
         tokens = without_start(tokens, self)
         images = self.embed_images(
-            image_features(inputs),
+            self.images(inputs),
             training,
             **mask_for(self.embed_images, image_mask(inputs)),
         )
@@ -118,7 +117,8 @@ class JointEncoder(ImageNetwork):
         """Embeds images.
 
         Args:
-            image: Float tensor of shape `(B, P, D)`.
+            image: Float tensor of shape `(B, P, D)`, or as
+                `image_preprocessing` takes it.
             training: Boolean.
             mask: Tensor of shape `(B, P)`, nonzero where there is a position,
                 or `None` where there is everywhere.
@@ -126,7 +126,6 @@ class JointEncoder(ImageNetwork):
         Returns:
             Float32 tensor of shape `(B, units)`, of unit vectors.
         """
-        check_shape(image, "B P D", "image")
         image = self.prepare(image)
         check_positions(image, mask)
         masked = mask_for(self.encode_image, mask)
@@ -310,7 +309,7 @@ class RetrievalListener(JointEncoder):
             )
 
     def build(self, input_shape):
-        self.project.build((None, image_features(input_shape)[-1]))
+        self.project.build((None, self.prepared_shape(input_shape)[-1]))
         self.embedding.build((None, None))
         if self.pooling is not None:
             self.read.build((None, None, self.embedding_units))

@@ -29,7 +29,7 @@ NAMES = {"image": "text_to_image", "text": "image_to_text"}
 
 
 class Retrieval(Reward):
-    """How well a listener tells an image from others by its caption.
+    """Rewards captions by which a listener tells an image from others.
 
     ```
     reward = -(hinge of the other images given the caption

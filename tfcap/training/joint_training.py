@@ -26,7 +26,6 @@ from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers
 from tfcap.training.refusals import refusal_to_save
-from tfcap.training.resume import Resume
 from tfcap.training.resume import run_fit
 
 _FOUND = "tfcap: not finite: "
@@ -302,10 +301,7 @@ class JointTraining(keras.Model):
             ValueError: If rows are weighted.
         """
         _refuse_weights(sample_weight)
-        parts = keras.tree.flatten((args, kwargs))
-        if any(isinstance(x, Resume) or hasattr(x, "from_step") for x in parts):
-            return run_fit(super().fit, *args, **kwargs)
-        return super().fit(*args, **kwargs)
+        return run_fit(super().fit, *args, **kwargs)
 
     def save(self, *_, **__):
         """Rejects: rewards and schedules are functions, which are not saved.

@@ -470,11 +470,11 @@ def run_fit(fit, *args, **kwargs):
     del arguments["self"]
     x, steps = arguments["x"], arguments["steps_per_epoch"]
     several = arguments["epochs"] - arguments["initial_epoch"] > 1
-    if hasattr(x, "from_step"):
+    if isinstance(x, tf.data.Dataset):
         # It has an order of its own, of which Keras would warn.
         arguments["shuffle"] = False
-        if several and steps is None:
-            arguments["steps_per_epoch"] = x.steps_per_epoch
+    if hasattr(x, "from_step") and several and steps is None:
+        arguments["steps_per_epoch"] = x.steps_per_epoch
     callbacks = keras.tree.flatten(arguments["callbacks"] or [])
     found = [c for c in callbacks if isinstance(c, Resume)]
     if not found:
