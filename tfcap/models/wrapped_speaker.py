@@ -271,7 +271,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
     ```
 
     The model is one that trains by teacher forcing: from the words before it
-    to the logits, or probabilities, of every word. It must not look ahead.
+    to the logits, or probabilities, of every word. It must be causal.
     Nothing is cached: a step reads all words again, and `log_probs()` reads
     them once. It reads ids: use `feedback="index"`, the default of decoders.
 
