@@ -14,8 +14,6 @@ TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.S)
 #: What a block leaves behind, by a word in it.
 MADE = {
-    "PartialSamplingST": "model.keras",
-    "tfcap.methods": "runs/psst/*",
     "TradeoffWriter": "logs/mine/*/events.*",
 }
 #: Runs the blocks of one process, each with names and a folder of its own.
@@ -49,8 +47,8 @@ def test_blocks(tmp_path):
 
 
 def test_readme_is_short_and_has_a_block_for_each_use():
-    assert len(BLOCKS) == 4
-    assert len(TEXT.splitlines()) <= 145
+    assert len(BLOCKS) == 3
+    assert len(TEXT.split()) <= 700
 
 
 @pytest.mark.parametrize(
