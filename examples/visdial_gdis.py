@@ -1,44 +1,283 @@
-"""Best of Both Worlds (Lu et al., NIPS 2017), from images to tables.
+"""Visual dialog by G-DIS: Best of Both Worlds (Lu et al., NIPS 2017).
 
-    python examples/visdial_gdis.py             # a synthetic world
-    python examples/visdial_gdis.py --quick     # a minute, to see it run
-    python examples/visdial_gdis.py --talk      # ask the trained model
+    python examples/visdial_gdis.py --quick    # three minutes on two cores
+    python examples/visdial_gdis.py            # more scenes, more questions
+    python examples/visdial_gdis.py --talk     # then ask about an image
     python examples/visdial_gdis.py --data visdial --root DIR
-    python examples/visdial_gdis.py --data visdial --root DIR --ranks
 
-Trains discriminators and generators, ranks their answers, and leaves tables,
-figures, a page to look at and TensorBoard logs in a folder. Ctrl-C stops it;
-the same command goes on. With `--workers 2`, two processes train as one. With
-`--ranks`, a file of ranks of the Visual Dialog Challenge's test split is
-written for every network, in the format of its server.
-
-To adapt it, add a row: a method of `tfcap.methods`, and the encoder that its
-network is made of, or the rows that its networks start from. With networks
-and data of your own you need no rows: call `tfcap.methods.gdis()` itself.
+A generator learns human answers (G-MLE), a discriminator learns to rank
+candidate answers (D-NP-ATT), and then the generator learns from it, through
+the words that it samples (G-DIS). Images are drawn scenes, or VisDial's: DIR
+holds `visdial_1.0_train.json`, `visdial_1.0_val.json` and the file
+`image_features.npy` of `python -m tfcap.extract`. The same command resumes a
+run that was stopped. All rows of the paper: `python -m reproduce visdial`.
 """
 
+import argparse
+import collections
+import html
+import json
 import os
 import pathlib
 import sys
 
-# `reproduce` stands beside this folder, and is not installed.
+import keras
+import numpy as np
+
+import tfcap
+from tensorboard_plugin_tfcap.html_page import picture
+from tensorboard_plugin_tfcap.html_page import write_html
+from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tfcap.launch import run_as_workers
+
+# `reproduce`, which draws the scenes, stands beside this folder.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
-from reproduce import visdial
-from tfcap import methods
-
-#: A row of your own, which `--rows lf_g_dis` trains.
-visdial.ROWS["lf_g_dis"] = {
-    "about": "Late fusion, trained through HCIAE's discriminator (not in the "
-    "paper).",
-    "method": methods.gdis,
-    "start": {"generator": "lf_g", "discriminator": "hciae_d_np_att"},
+MAX_LENGTH = 9  # words of an answer, its end included
+UNITS, EMBEDDING_UNITS = 96, 64
+COLUMNS = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "true_answers")
+ROWS = {
+    "prior": "answer prior",
+    "hciae_g_mle": "G-MLE",
+    "hciae_g_dis": "G-DIS",
+    "hciae_d_np_att": "D-NP-ATT",
 }
 
 
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--quick", action="store_true", help="fewer and simpler scenes")
+    add("--data", choices=["scenes", "visdial"], default="scenes")
+    add("--root", type=pathlib.Path, help="folder of VisDial's files")
+    add("--out", type=pathlib.Path, help="default: runs/visdial_gdis[_quick]")
+    add("--epochs", type=int, help="of the generator; a fifth for the others")
+    add("--batch-size", type=int, default=32, help="dialogs in a batch")
+    add("--seed", type=int, default=0)
+    add("--workers", type=int, help="processes that train one model")
+    add("--talk", nargs="?", type=int, const=0, metavar="IMAGE")
+    options = parser.parse_args(arguments)
+    if options.data == "visdial" and options.root is None:
+        parser.error("--data visdial needs --root, the folder of its files")
+    quick = "_quick" if options.quick else ""
+    options.out = options.out or pathlib.Path(f"runs/visdial_gdis{quick}")
+    options.epochs = options.epochs or (10 if quick else 20)
+    return options
+
+
+def load(options):
+    """Loads dialogs, features and pictures, and a judge of test answers."""
+    if options.data == "visdial":
+        files = [f"visdial_1.0_{x}.json" for x in ("train", "val")]
+        splits = [tfcap.data.load_visdial(options.root / x) for x in files]
+        path = options.root / "image_features.npy"
+        ids = [split.image_ids for split in splits]
+        features = [tfcap.data.load_features(path, x, lazy=True) for x in ids]
+        return *encode(splits), features, [None] * len(splits[1]), None
+    from reproduce.world import truth
+    from reproduce.world.features import world_with_features
+
+    sizes = {"train": 3000, "val": 10, "test": 200, "easy": True}
+    sizes = sizes if options.quick else {"train": 5000, "val": 10}
+    world, features = world_with_features(encoder_epochs=2, **sizes)
+    paths = [(world.visdial_path(x), world.dense_path(x)) for x in SPLITS]
+    splits = [tfcap.data.load_visdial(*path) for path in paths]
+    rounds = [x for dialog in world.dialogs("test") for x in dialog.rounds]
+
+    def judge(answers):
+        return 100 * truth.answer_truth(rounds, answers)["true_share"]
+
+    return *encode(splits), features[::2], world.images("test"), judge
+
+
+SPLITS = ("train", "test")
+
+
+def encode(splits):
+    """Encodes dialogs by the vocabulary of those for training."""
+    words = tfcap.data.build_vocabulary(splits[0])
+    return [tfcap.data.EncodedDialogs.from_split(x, words) for x in splits]
+
+
+def make_networks(size, batch):
+    """Makes a generator and a discriminator, and builds them on a batch."""
+
+    def encoder(return_state):
+        return tfcap.layers.HCIAEEncoder(
+            UNITS,
+            output_units=EMBEDDING_UNITS,
+            return_state=return_state,
+            query_initializer=keras.initializers.VarianceScaling(
+                9.0, "fan_avg", "uniform"
+            ),
+        )
+
+    generator = tfcap.models.DialogGenerator(
+        size,
+        encoder(return_state=True),
+        embedding_units=EMBEDDING_UNITS,
+        logit_scale=3.0,
+        embeddings_initializer=keras.initializers.RandomNormal(stddev=0.3),
+    )
+    answers = tfcap.layers.AnswerEncoder(
+        UNITS, output_units=EMBEDDING_UNITS, attention=True
+    )
+    discriminator = tfcap.models.DialogDiscriminator(
+        size,
+        encoder(return_state=False),
+        answers,
+        embedding_units=EMBEDDING_UNITS,
+        norm_regularizer=tfcap.losses.EmbeddingNorm(1e-3, "squared"),
+    )
+    generator(batch)
+    discriminator({**batch, "options": batch["answer"][:, :, None]})
+    return generator, discriminator
+
+
+def train(name, model, batches, epochs, rate, options, **adam):
+    """Trains a model of `tfcap.methods`; resumes it where it was stopped."""
+    steps = epochs * batches.steps_per_epoch
+    decay = keras.optimizers.schedules.PolynomialDecay(rate, steps, rate / 10)
+    adam = tfcap.training.ClippedAdam(decay, global_clipnorm=5.0, **adam)
+    model.compile(adam)
+    callbacks, folder = [], options.out / name
+    if tfcap.training.is_chief():
+        callbacks = [keras.callbacks.TensorBoard(folder, write_graph=False)]
+    print(f"\n{ROWS[name]}", flush=True)
+    tfcap.training.Resume(folder / "checkpoints").fit(
+        model, batches.dataset(epochs), epochs=epochs, callbacks=callbacks
+    )
+
+
+def answer_prior(train, test):
+    """Ranks candidates by how often people gave them in training."""
+    given = train.answer_index[train.answer_index >= 0]
+    words = [tuple(x) for x in train.answers.astype(str)]
+    counts = collections.Counter(words[i] for i in given)
+    scores = np.array([counts[tuple(x)] for x in test.answers.astype(str)])
+    report, truth = tfcap.metrics.RankingReport(), test.gt_index
+    truth = np.where(test.answer_index >= 0, truth, -1)
+    shown = test.options >= 0
+    report.add(scores[test.options] * 1.0, truth, test.relevance, shown)
+    return report
+
+
+def write_page(path, test, pictures, answers):
+    """Writes images with questions, human answers and the generators'."""
+    decode, cards = test.vocabulary.decode, []
+    heads = ["question", "human", *map(ROWS.get, answers)]
+    for index in range(min(12, len(test))):
+        (questions,), (humans,) = test.question([index]), test.answer([index])
+        table = [[f"<th>{head}</th>" for head in heads]]
+        for r in np.flatnonzero(questions.any(axis=-1)):
+            human, row = decode(humans[r]), index * len(questions) + r
+            said = [x[row] + " ✓" * (x[row] == human) for x in answers.values()]
+            cells = [decode(questions[r]) + "?", human, *said]
+            table.append([f"<td>{html.escape(cell)}</td>" for cell in cells])
+        table = "".join(f"<tr>{''.join(cells)}</tr>" for cells in table)
+        caption = decode(test.captions[index])
+        cards.append(
+            f"<article><figure>{picture(pictures[index], caption)}"
+            f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+            f'<div class="scroll"><table>{table}</table></div></article>'
+        )
+    lines = ["✓: word for word the human answer. Others may be true, too."]
+    write_html(path, "Answers about test images", lines, cards)
+
+
+def show(options, results):
+    """Prints a table; writes figures, and points for the Trade-off tab."""
+    print("\n" + " " * 14 + "".join(f"{name:>14}" for name in COLUMNS))
+    for name, title in ROWS.items():
+        found = {k: v for k, v in results[name].items() if v is not None}
+        cells = (f"{found[x]:.3g}" if x in found else "" for x in COLUMNS)
+        print(f"{title:14}" + "".join(f"{cell:>14}" for cell in cells))
+        with TradeoffWriter(options.out / "tradeoff" / name, title) as writer:
+            writer.point(step=options.epochs, metrics=found)
+    path = options.out / "results.json"
+    path.write_text(json.dumps(results, indent=1))
+    print(f"\nFigures: {path}\nDialogs: {options.out / 'page.html'}")
+    print(f"Curves: tensorboard --logdir {options.out}")
+
+
+def talk(generator, test, features, index):
+    """Answers questions about a test image, until the dialog is full."""
+    batches = tfcap.data.DialogBatches(test, features, 1)
+    batch, decode = batches.inputs(np.array([index])), test.vocabulary.decode
+    asked, history = batch["question"] * 0, batch["history"] * 0
+    history[0, 0] = batch["history"][0, 0]  # the caption
+    print(f"\n{decode(test.captions[index])}\nAsk about it:", flush=True)
+    for r, text in zip(range(asked.shape[1]), sys.stdin):
+        words = tfcap.text.word_tokenize(text)
+        words = test.vocabulary.encode(words, asked.shape[2])
+        asked[0, r, : len(words)] = words
+        inputs = {**batch, "question": asked, "history": history}
+        rollout = tfcap.decoding.Greedy(MAX_LENGTH)(generator, inputs)
+        answer = np.asarray(rollout.tokens)[r, 0]
+        print(decode(answer), flush=True)
+        said = [*words, *answer[answer > generator.eos]][: history.shape[2]]
+        history[0, r + 1 : r + 2, : len(said)] = said
+
+
 def main(arguments=None):
-    return visdial.main(arguments, program=[os.path.relpath(__file__)])
+    options = parse(arguments)
+    if options.workers and "TF_CONFIG" not in os.environ:
+        given = sys.argv[1:] if arguments is None else arguments
+        run_as_workers([sys.executable, __file__, *given], options.workers)
+    strategy = tfcap.training.open_strategy()
+    human, test, features, pictures, judge = load(options)
+    results, answers = {"prior": answer_prior(human, test).result()}, {}
+
+    def batches(split, **how):
+        dialogs, size = (human, test)[split], options.batch_size
+        images, size = features[split], min(size, len(dialogs))
+        how["seed"] = options.seed
+        return tfcap.data.DialogBatches(dialogs, images, size, **how)
+
+    def evaluate(name, network):
+        candidates = batches(1, shuffle=False)
+        ranks = tfcap.training.rank_candidates(network, candidates)
+        results[name] = ranks.result()
+        if network is generator:
+            greedy = tfcap.decoding.Greedy(MAX_LENGTH)
+            said = tfcap.training.generate(network, greedy, candidates)
+            answers[name] = [test.vocabulary.decode(x) for x in said[:, 0]]
+            if judge:
+                results[name]["true_answers"] = judge(answers[name])
+
+    with strategy.scope():
+        keras.utils.set_random_seed(options.seed)
+        dialogs = batches(0)
+        ranked = batches(0, negatives=10, in_batch_negatives=20)
+        first, few = dialogs.inputs(np.arange(1)), max(1, options.epochs // 5)
+        generator, discriminator = make_networks(human.vocabulary.size, first)
+
+        mle = tfcap.methods.dialog_mle(generator)
+        train("hciae_g_mle", mle, dialogs, options.epochs, 4e-3, options)
+        evaluate("hciae_g_mle", generator)
+
+        # A warm start, where the paper trains for 30 epochs.
+        for part in "embedding", "encoder":
+            weights = getattr(generator, part).get_weights()
+            getattr(discriminator, part).set_weights(weights)
+        n_pair = tfcap.methods.n_pair(discriminator)
+        train("hciae_d_np_att", n_pair, ranked, few, 2e-3, options)
+        evaluate("hciae_d_np_att", discriminator)
+
+        how = {"max_length": MAX_LENGTH, "seed": options.seed}
+        gdis = tfcap.methods.gdis(generator, discriminator, **how)
+        train("hciae_g_dis", gdis, dialogs, few, 3e-4, options, beta_1=0.5)
+        evaluate("hciae_g_dis", generator)
+    if tfcap.training.is_chief():
+        show(options, results)
+        write_page(options.out / "page.html", test, pictures, answers)
+        if options.talk is not None:
+            talk(generator, test, features[1], options.talk)
+    return results
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("Stopped. The same command resumes the run.")

@@ -1,10 +1,10 @@
 """Published methods as functions of networks that return a Keras model.
 
-Each takes built networks and numbers, and returns a
+Each takes built networks and hyperparameters, and returns a
 `tfcap.training.JointTraining` of the networks that learn, for `compile()`
-with an optimizer for each and `fit()` on what Keras' `fit` takes. What is
-annealed is given as a schedule of the step. Rows of papers that differ in
-numbers alone are functions with the defaults of another.
+with an optimizer for each and `fit()` on what Keras' `fit` takes. Annealed
+hyperparameters are schedules of the step. Methods that differ in
+hyperparameters alone are presets: they share one function.
 
 | function | published as | paper | who learns |
 |---|---|---|---|
@@ -33,24 +33,23 @@ numbers alone are functions with the defaults of another.
 | `gdis` | HCIAE-G-DIS | NIPS 2017 | generator |
 | `gan1`, `gan2` | HCIAE-GAN1, HCIAE-GAN2 | NIPS 2017 | both |
 
-All take these, and say in their own docstrings what else:
+Arguments that they share:
 
 - `speaker`, `generator`: `tfcap.decoding.Speaker` that is a `keras.Model`,
   built;
 - `listener`: `keras.Model`, built, with `embed_images()` and `embed_texts()`,
   as that of `tfcap.rewards.Retrieval`;
 - `reward`: `tfcap.rewards.Reward`, such as `CIDErD`, or a function of strings;
-- of training alone, `global_clipnorm`: float or `None`, norm to clip the
-  gradient of each network to;
-- of words that are drawn, `max_length=16`: integer `T`, their number with the
-  end token; `suppress=()`: tuple of integers, ids that are never said, such as
-  the unknown word's; `seed`: integer, of what is drawn;
+- `global_clipnorm`: float or `None`, norm to clip the gradient of each network
+  to;
+- where words are sampled, `max_length=16`: integer `T`, at most so many words,
+  end token included; `suppress=()`: tuple of integers, ids that are never
+  emitted, such as the unknown word's; `seed`: integer;
 - with a listener, `margin=0.2`: float, of its hinge loss;
   `negatives="hardest"`, `same`: as those of `tfcap.rewards.Retrieval`.
 
-They raise a `TypeError` where a network is of another kind or an argument not
-known, and a `ValueError` where a network is not built or a number is out of
-range.
+They raise a `TypeError` if a network is of another kind or an argument is
+unknown, and a `ValueError` if a network is not built or a value out of range.
 """
 
 from tfcap.methods.cooperative import frozen_listener
