@@ -10,6 +10,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from tests.caption_files import coco
+from tests.caption_files import results
 from tfcap import evaluate
 from tfcap.text import bleu
 from tfcap.text import cider_d
@@ -44,29 +46,10 @@ def write(tmp_path):
     return write
 
 
-def said(captions=CAPTIONS):
-    """The content of a file of results."""
-    return [{"image_id": i, "caption": text} for i, text in captions.items()]
-
-
-def coco(references=REFERENCES):
-    """The content of a file of annotations."""
-    return {
-        "images": [
-            {"id": i, "file_name": f"val/dog_{i}.jpg"} for i in references
-        ],
-        "annotations": [
-            {"image_id": i, "caption": text}
-            for i, texts in references.items()
-            for text in texts
-        ],
-    }
-
-
 @pytest.fixture
 def files(write):
     """Paths of results and of annotations."""
-    return write("results", said()), write("coco", coco())
+    return write("results", results(CAPTIONS)), write("coco", coco(REFERENCES))
 
 
 def run(*arguments):
@@ -198,7 +181,7 @@ def test_one_image_has_no_document_frequencies(no_meteor):
 
 
 def test_a_subset_is_scored_on_request(files, write, capsys):
-    write("results", said()[:2])
+    write("results", results(CAPTIONS)[:2])
     assert run(*files, *PYTHON) == 2
     assert "1 of 3 images have none (2)" in capsys.readouterr().err
     assert run(*files, *PYTHON, "--subset") == 0
@@ -210,7 +193,7 @@ def test_references_without_words_are_left_out_on_request(
 ):
     out = tmp_path / "out.json"
     write("coco", coco({**REFERENCES, 4: [*REFERENCES[4], " "], 5: [""]}))
-    write("results", said({**CAPTIONS, 5: "a"}))
+    write("results", results({**CAPTIONS, 5: "a"}))
     command = *files, *PYTHON, "--json", out
     assert run(*command) == 2
     assert "`caption` is empty. Remove" in capsys.readouterr().err
@@ -239,7 +222,7 @@ def test_plain_cider_is_told_from_what_papers_report(files, capsys):
 
 
 def test_captions_without_words_are_scored(files, write, capsys):
-    write("results", said({**CAPTIONS, 4: "", 9: "...\u2028"}))
+    write("results", results({**CAPTIONS, 4: "", 9: "...\u2028"}))
     assert run(*files, *PYTHON) == 2
     assert "`caption` is empty. Give" in capsys.readouterr().err
     assert run(*files, *PYTHON, "--allow-empty") == 0
@@ -286,7 +269,7 @@ def test_real_captions_score_as_in_pycocoevalcap(shared_data, write, tmp_path):
         for image in images
         if "karpathy_test" in image["sets"]
     }
-    first = write("first", said({i: row[0] for i, row in texts.items()}))
+    first = write("first", results({i: row[0] for i, row in texts.items()}))
     others = write("others", coco({i: row[1:] for i, row in texts.items()}))
     out = tmp_path / "out.json"
     assert run(first, others, *PYTHON, "--quiet", "--json", out) == 0
@@ -313,7 +296,7 @@ def test_odd_files_of_results_have_the_scores_of_plain_ones(
     odd, out = tmp_path / "odd.gz", tmp_path / "out.json"
     entries = [
         {
-            "image_id": f"dog_{i}",
+            "image_id": f"photo_{i}",
             "caption": text.replace(" ", " \u2028\U0001f600\t"),
             **{"id": i, "score": [None, {"a": 1e999}], "": ""},
         }
@@ -334,14 +317,14 @@ def test_captions_of_emoji_and_of_thousands_of_words_are_named(
     files, write, tmp_path, capsys, monkeypatch
 ):
     out = tmp_path / "out.json"
-    write("results", said({**CAPTIONS, 9: "\U0001f600\u2028"}))
+    write("results", results({**CAPTIONS, 9: "\U0001f600\u2028"}))
     assert run(*files, *PYTHON, "--json", out) == 0
     note = "Captions without words, scored as empty: 1, the first is number 1."
     assert note in capsys.readouterr().out
     content = json.loads(out.read_text())
     assert content["wordless"] == [9]
     assert content["each"][0]["cider_d"] == 0.0
-    write("results", said({**CAPTIONS, 2: "word " * 1001}))
+    write("results", results({**CAPTIONS, 2: "word " * 1001}))
     assert run(*files, *PYTHON) == 2
     assert "must have at most 1,000 words" in capsys.readouterr().err
     monkeypatch.setenv("TFCAP_MAX_WORDS", "1001")
@@ -350,7 +333,7 @@ def test_captions_of_emoji_and_of_thousands_of_words_are_named(
 
 def test_two_files_are_compared(files, write, tmp_path, capsys):
     out, buses = tmp_path / "out.json", dict.fromkeys(CAPTIONS, "a bus")
-    other = write("other", said(buses))
+    other = write("other", results(buses))
     assert run(other, files[1], *PYTHON, "--json", out) == 0
     alone = json.loads(out.read_text())["corpus"]
     capsys.readouterr()
@@ -365,16 +348,16 @@ def test_two_files_are_compared(files, write, tmp_path, capsys):
     assert difference["difference"] == pytest.approx(wanted)
     assert difference["low"] <= wanted <= difference["high"]
     assert f"CIDEr-D   {wanted:+10.4f}" in table
-    write("other", said({**buses, 4: "\U0001f600"}))
+    write("other", results({**buses, 4: "\U0001f600"}))
     assert run(*command) == 0
     capsys.readouterr()
-    write("other", said(buses)[:2])
+    write("other", results(buses)[:2])
     assert run(*command) == 2
     assert "1 of 3 images have none (2)" in capsys.readouterr().err
-    write("results", said()[:2])
+    write("results", results(CAPTIONS)[:2])
     assert run(*command, "--subset") == 0
     assert "2 images, 4 references" in capsys.readouterr().out
-    write("results", said()[2:])
+    write("results", results(CAPTIONS)[2:])
     assert run(*command, "--subset") == 2
     assert "results of the same images" in capsys.readouterr().err
 
@@ -382,7 +365,7 @@ def test_two_files_are_compared(files, write, tmp_path, capsys):
 def test_what_decoding_left_is_told(files, write, tmp_path, capsys):
     out = tmp_path / "out.json"
     ended = {i: f"{text} <end>" for i, text in CAPTIONS.items()}
-    other = write("other", said(ended))
+    other = write("other", results(ended))
     told = "3 of 3 results have markers (<end>). Markers count as words"
     assert run(other, files[1], *PYTHON, "--json", out) == 0
     assert told in capsys.readouterr().out
@@ -396,7 +379,7 @@ def test_what_decoding_left_is_told(files, write, tmp_path, capsys):
 def test_objects_that_are_not_there_are_counted(files, write, tmp_path, capsys):
     synonyms = tmp_path / "list.txt"
     synonyms.write_text("cat\ndog\nmat\nbus\n")
-    write("results", said(dict.fromkeys(CAPTIONS, "a cat")))
+    write("results", results(dict.fromkeys(CAPTIONS, "a cat")))
     content = coco({i: [] for i in REFERENCES})
     content["categories"] = [{"id": 1, "name": "cat"}]
     content["annotations"] = [{"image_id": 4, "category_id": 1}]

@@ -7,16 +7,8 @@ OPTIONS = 7
 
 QUESTIONS = ["is it sunny", "how many dogs?", "what color is it", "any people?"]
 ANSWERS = [
-    "yes",
-    "no",
-    "2",
-    "it is brown and white",
-    "i can't tell",
-    "yes it is",
-    "Yes",
-    "maybe",
-    "red",
-    "it is a very old boat on the shore of the lake",
+    *("yes", "no", "2", "it is brown and white", "i can't tell", "yes it is"),
+    *("Yes", "maybe", "red", "it is a very old boat on the shore of the lake"),
 ]
 
 

@@ -261,19 +261,24 @@ def test_domains_of_nocaps_are_splits_of_which_all_are_read(write):
         load_captions(write(content))
 
 
-def test_rows_of_json_are_read_by_their_names(write):
+def textcaps():
     texts = ["A bus", "A red bus"]
     row = {
         "image_id": "ab",
-        "reference_strs": texts,
         "image_path": "train/ab.jpg",
+        "reference_strs": texts,
         "set_name": "train",
+        "is_rejected": False,
     }
     rows = [
         {**row, "caption_id": i, "caption_str": x} for i, x in enumerate(texts)
     ]
-    split = load_captions(write({"dataset_name": "textcaps", "data": rows}))
-    assert split.references() == {"ab": texts} and split.splits == ["train"]
-    assert split.filenames == ["train/ab.jpg"]
-    rows = [{"image": "val2014/1.jpg", "caption": texts}]
-    assert load_captions(write(rows)).captions == [texts]
+    return {"dataset_name": "textcaps", "data": rows}
+
+
+def test_rows_of_json_are_read_by_their_names(write):
+    split = load_captions(write(textcaps()))
+    assert split.references() == {"ab": ["A bus", "A red bus"]}
+    assert split.splits == ["train"] and split.filenames == ["train/ab.jpg"]
+    rows = [{"image": "val2014/1.jpg", "caption": ["A bus", "A red bus"]}]
+    assert load_captions(write(rows)).captions == [["A bus", "A red bus"]]

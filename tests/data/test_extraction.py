@@ -14,7 +14,6 @@ from tfcap.data import Backbone
 from tfcap.data import extract_features
 from tfcap.data import extraction
 from tfcap.data import load_features
-from tfcap.data.extraction import even_frames
 from tfcap.data.extraction import read_frames
 from tfcap.data.extraction import read_image
 
@@ -205,15 +204,6 @@ def test_a_video_is_a_vector_a_frame(gif, tmp_path):
     np.testing.assert_allclose(features[1, :, 2], [0, 20, 40, 40, 60])
     with pytest.raises(ValueError, match="`shape`"):
         extract(videos, path, frames=4)
-
-
-def test_frames_are_evenly_taken():
-    assert even_frames(8, 8).tolist() == list(range(8))
-    assert even_frames(1, 3).tolist() == [0, 0, 0]
-    for total, frames in ((40, 8), (41, 8), (7, 3), (3, 8)):
-        rows = even_frames(total, frames)
-        np.testing.assert_array_equal(rows, total - 1 - rows[::-1])
-        assert np.ptp(np.diff(rows)) <= 1
 
 
 def test_a_gif_is_read_as_it_is_seen(gif):

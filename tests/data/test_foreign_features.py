@@ -155,11 +155,8 @@ PARTED = np.cumsum([0, *map(len, REGIONS)])
 #: What is written of `FIXED`, of `REGIONS` and of `GRIDS`.
 OF_FIXED = {
     "visdial starter": hdf5(image_id=IDS, features=FIXED, boxes=FIXED[..., :4]),
-    "visdial starter, ids in a column": hdf5(
-        image_id=np.array(IDS)[:, None], features=FIXED
-    ),
-    "visdial starter, names": hdf5(
-        image_id=[n.encode() for n in NAMES], features=FIXED
+    "visdial starter, names in a column": hdf5(
+        image_id=[[name.encode()] for name in NAMES], features=FIXED
     ),
     "hdf5 of splits with ids, names and more": hdf5(
         image_id_train=IDS[:2],

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.caption_files import coco
+from tests.caption_files import results
 from tests.data.conftest import make_content
 from tfcap.data import CaptionSplit
 from tfcap.data import load_captions
@@ -33,7 +35,7 @@ IDS = [form for form in FORMS if not isinstance(form[0], float)]
 @pytest.mark.parametrize("said", FORMS)
 @pytest.mark.parametrize("known", IDS)
 def test_results_find_their_images(write, said, known):
-    path = write([{"image_id": i, "caption": str(i)} for i in said])
+    path = write(results({i: str(i) for i in said}))
     references = {known[1]: ["b"], known[0]: ["a"]}
     ids, captions, texts = match_results(load_results(path), references)
     assert ids == [known[1], known[0]] and texts == [["b"], ["a"]]
@@ -42,9 +44,7 @@ def test_results_find_their_images(write, said, known):
 
 @pytest.mark.parametrize("known", FORMS)
 def test_references_have_whole_numbers(write, known):
-    said = [{"image_id": i, "caption": str(k)} for k, i in enumerate(known)]
-    images = [{"id": i} for i in known]
-    path = write({"images": images, "annotations": said})
+    path = write(coco({known[0]: ["0"], known[1]: ["1"]}))
     references = load_captions(path).references()
     assert match_results({42: "a", 7: "b"}, references)[1] == ["a", "b"]
     sentences = [{"cocoid": i, "sentences": [{"raw": "a"}]} for i in known]

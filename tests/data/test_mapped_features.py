@@ -8,8 +8,6 @@ from tfcap.data import pool_positions
 from tfcap.data import save_features
 from tfcap.data import scale_features
 from tfcap.data.data_digest import feature_digest
-from tfcap.data.mapped_features import check_features
-from tfcap.data.mapped_features import feature_rows
 
 
 @pytest.fixture
@@ -52,28 +50,6 @@ def test_positions_are_pooled_at_once(grids, path, monkeypatch):
     np.testing.assert_array_equal(pooled, wanted)
     monkeypatch.setattr(mapped_features, "_CHUNK", 99)
     np.testing.assert_array_equal(pool_positions(grids), wanted)
-
-
-FEATURES = np.arange(24, dtype="float16").reshape(4, 2, 3)
-ROWS = np.array([3, 0, 3])
-
-
-def test_arrays_and_functions_give_the_same_rows():
-    wanted = FEATURES[ROWS]
-    for features in (FEATURES, lambda rows: FEATURES[rows]):
-        found = feature_rows(features, ROWS)
-        assert found.dtype == np.float32
-        np.testing.assert_array_equal(found, wanted)
-
-
-def test_features_have_a_row_for_each_thing():
-    check_features(FEATURES, 4, "captions")
-    check_features(lambda rows: FEATURES[rows], 9, "captions")
-    told = r"`features` must have shape \(5, P, D\).*captions.image_ids"
-    with pytest.raises(ValueError, match=told):
-        check_features(FEATURES, 5, "captions")
-    with pytest.raises(ValueError, match=r"`x` must .* x.shape=\(4, 3\)"):
-        check_features(FEATURES[:, 0], 4, "captions", name="x")
 
 
 @pytest.fixture

@@ -62,28 +62,21 @@ def test_no_other_split_may_end_without_answer(write, split):
         load_visdial(write(content))
 
 
-def test_a_missing_truth_is_found_among_the_options(write):
-    content = make_content()
-    wanted = turn(content).pop("gt_index")
-    assert load_visdial(write(content)).gt_index[2, 1] == wanted
-
-
-def test_unknown_keys_are_skipped_and_tags_kept(write):
+def test_what_a_file_lacks_has_more_or_says_otherwise_is_understood(write):
     content = make_content()
     content["license"] = "CC BY 4.0"
-    turn(content)["refined"] = {"answer_options": None}
     content["data"]["dialogs"][0]["suggested_split"] = "val"
-    split = load_visdial(write(content))
-    assert split.tags.tolist() == ["val", "", "", "", "", ""]
-
-
-def test_the_truth_may_be_another_entry_with_the_same_text(write):
-    content = make_content()
+    turn(content)["refined"] = {"answer_options": None}
+    # A missing truth is found among the options.
+    wanted = turn(content).pop("gt_index")
+    # The truth may be another entry with the same text.
     content["data"]["answers"].append("yes")
-    said = turn(content)
+    said = turn(content, dialog=4)
     said["answer_options"][said["gt_index"]] = 0
     said["answer"] = len(content["data"]["answers"]) - 1
-    load_visdial(write(content))
+    split = load_visdial(write(content))
+    assert split.gt_index[2, 1] == wanted
+    assert split.tags.tolist() == ["val", "", "", "", "", ""]
 
 
 def in_turn(**values):

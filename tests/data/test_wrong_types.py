@@ -12,6 +12,8 @@ from tests.data.conftest import make_content
 from tests.data.test_coco_captions import coco
 from tests.data.test_coco_captions import karpathy
 from tests.data.test_coco_captions import marked
+from tests.data.test_coco_captions import textcaps
+from tests.data.test_coco_instances import content as instances
 from tfcap.data import CaptionSplit
 from tfcap.data import load_captions
 from tfcap.data import load_visdial
@@ -47,32 +49,11 @@ def flickr30k():
     return content
 
 
-def textcaps():
-    row = {
-        "image_id": "ab",
-        "image_path": "train/ab.jpg",
-        "caption_id": 1,
-        "caption_str": "A bus",
-        "reference_strs": ["A bus", "A red bus"],
-        "set_name": "train",
-        "is_rejected": False,
-    }
-    return {"dataset_name": "textcaps", "data": [row, {**row, "caption_id": 2}]}
-
-
 def lists():
     return [
         {"image": "a.jpg", "caption": ["A", "B"], "split": "test"},
         {"image": "b.jpg", "caption": "C", "split": "test"},
     ]
-
-
-def instances():
-    return {
-        "images": [{"id": 4}, {"id": 5}],
-        "annotations": [{"image_id": 4, "category_id": 17, "bbox": [1, 2]}],
-        "categories": [{"id": 17, "name": "cat"}],
-    }
 
 
 def visdial():

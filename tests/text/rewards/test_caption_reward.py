@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from tests.caption_files import coco
 from tfcap.text import DocumentFrequencies
 from tfcap.text import MissingScoreError
 from tfcap.text import Vocabulary
@@ -200,15 +201,10 @@ def test_frequencies_of_coco_are_counted_once(
     fake_package, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
-    pairs = [(i, text) for i, texts in enumerate(CORPUS) for text in texts]
-    content = {
-        "images": [{"id": i} for i in range(len(CORPUS))],
-        "annotations": [{"image_id": i, "caption": x} for i, x in pairs],
-    }
     path = fake_package / "spice" / "spice-1.0.jar"
     with zipfile.ZipFile(path, "w") as jar:
         name = "coco/annotations/captions_train2014.json"
-        jar.writestr(name, json.dumps(content))
+        jar.writestr(name, json.dumps(coco(dict(enumerate(CORPUS)))))
     wanted = called(cider_d_reward(CORPUS))
     assert called(cider_d_reward("coco")) == wanted
     (kept,) = (tmp_path / "cache" / "coco").iterdir()
