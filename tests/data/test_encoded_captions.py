@@ -129,7 +129,7 @@ def test_document_frequencies_are_counted_once_from_what_a_reward_reads():
 
 pytest.importorskip("tensorflow_text")
 
-CAPTIONS = [caption for caption, _ in GOLDEN]
+CAPTIONS = [*GOLDEN]
 # Traced once.
 TRACED = tf.function(
     tokenize_captions, input_signature=[tf.TensorSpec([None], tf.string)]
@@ -142,7 +142,7 @@ def words_of(captions):
 
 
 def test_tricky_captions_split_as_java_splits_them():
-    assert words_of(CAPTIONS) == [words.split() for _, words in GOLDEN]
+    assert words_of(CAPTIONS) == [words.split() for words in GOLDEN.values()]
     assert words_of([]) == []
     assert words_of(["", " . "]) == [[], []]
 

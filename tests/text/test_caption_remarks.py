@@ -95,8 +95,7 @@ def test_of_ordinary_captions_nothing_is_told(captions, references):
 
 
 def test_of_tricky_captions_the_unknown_word_alone_is_told():
-    captions = [caption for caption, _ in GOLDEN]
-    (told,) = remarks(captions, [[caption] for caption in captions])
+    (told,) = remarks([*GOLDEN], [[caption] for caption in GOLDEN])
     assert "have markers (<unk>)" in told
 
 
