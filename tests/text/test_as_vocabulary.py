@@ -182,36 +182,19 @@ def test_special_ids_can_be_given():
 
 
 @pytest.mark.parametrize(
-    "tokenizer, options, error, message",
+    "tokenizer, options, message",
     [
-        (
-            Transformers(),
-            {"eos": 6},
-            ValueError,
-            r"`eos` must be an id in \[0, 6",
-        ),
-        (Transformers(), {"pad": "<none>"}, ValueError, "`pad` must be an id"),
-        (Transformers(), {"size": 5}, ValueError, "`size` must be at least 6"),
-        (
-            Vocabulary(WORDS),
-            {"eos": 2},
-            ValueError,
-            "left to a vocabulary that",
-        ),
-        (layer(vocabulary=WORDS), {}, ValueError, "`eos` must be known"),
-        (
-            layer(vocabulary=WORDS, output_mode="multi_hot"),
-            {},
-            ValueError,
-            'of `output_mode="int"`',
-        ),
-        (WORDS, {}, TypeError, "be a tokenizer of Keras"),
+        (Transformers(), {"eos": 6}, r"`eos` must be an id in \[0, 6\) or a"),
+        (Transformers(), {"pad": "<none>"}, "`pad` must be an id"),
+        (Transformers(), {"size": 5}, "`size` must be at least 6"),
+        (Vocabulary(WORDS), {"eos": 2}, "left to a vocabulary that has them"),
+        (layer(vocabulary=WORDS), {}, "`eos` must be known"),
+        (layer(output_mode="multi_hot", vocabulary=WORDS), {}, 'mode="int"`'),
+        (WORDS, {}, "be a tokenizer of Keras"),
     ],
 )
-def test_what_cannot_be_a_vocabulary_is_refused(
-    tokenizer, options, error, message
-):
-    with pytest.raises(error, match=message):
+def test_what_cannot_be_a_vocabulary_is_refused(tokenizer, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         as_vocabulary(tokenizer, **options)
 
 

@@ -2,7 +2,6 @@ import collections
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests import captions
 from tfcap.text import DocumentFrequencies
@@ -110,8 +109,7 @@ def test_other_files_and_vocabularies_are_refused(tmp_path):
 
 
 def test_batches_are_refused_and_a_dict_is_its_values():
-    batches = tf.data.Dataset.from_tensors({"caption": np.ones((2, 1, 3))})
-    batches = batches.repeat(2)
+    batches = [{"caption": np.ones((2, 1, 3))}] * 2
     for vocabulary in VOCABULARY, None:
         with pytest.raises(TypeError, match="`references` must hold"):
             DocumentFrequencies.from_references(batches, vocabulary)

@@ -26,7 +26,10 @@ class Loops:
         self.known = {w for w, c in said.items() if c >= min_count}
         self.order, self.size = order, len(self.known) + 2
         rows = [["^", *map(self.word, words), "$"] for words in corpus]
-        raw = [naive_counts(rows, k) for k in range(1, order + 2)]
+        raw = [
+            sum((naive.ngrams(row, k) for row in rows), collections.Counter())
+            for k in range(1, order + 2)
+        ]
         self.counts, self.cuts = [], []
         for k in range(1, order + 1):
             counts = dict(raw[k - 1])
@@ -60,13 +63,6 @@ class Loops:
         return [
             math.log(self.prob(row[:i], row[i])) for i in range(1, len(row))
         ]
-
-
-def naive_counts(rows, order):
-    total = collections.Counter()
-    for row in rows:
-        total.update(naive.ngrams(row, order))
-    return total
 
 
 def cuts(counts):

@@ -75,19 +75,3 @@ def test_any_number_of_words_can_be_numbered():
     assert numbers[1].tolist() == [2, 1, 2, 0, -1]
     assert numbers[2].tolist() == [2, 0, 1, -1, -1]
     assert sizes == [2**31 - 1, 3, 3]
-
-
-@given(st.lists(st.integers(0, 9)), st.sampled_from([1, 2**60]))
-def test_sorting_tells_the_places_and_keeps_the_order_of_equals(keys, scale):
-    keys = np.array(keys, np.int64) * (scale // 8 or 1)
-    ordered, places = ngrams.sort_with_positions(keys)
-    wanted = np.argsort(keys, kind="stable")
-    np.testing.assert_array_equal(places, wanted)
-    np.testing.assert_array_equal(ordered, keys[wanted])
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5))))
-def test_an_ngram_counts_once_for_a_document(pairs):
-    numbers, documents = np.array(pairs, np.int64).reshape(-1, 2).T
-    found = ngrams.distinct_pairs(numbers, documents)
-    assert list(zip(*(x.tolist() for x in found))) == sorted(set(pairs))
