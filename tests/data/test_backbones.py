@@ -40,15 +40,15 @@ def hub_resnet():
     )
 
 
-def hub_vit():
-    models = pytest.importorskip("keras_hub").models
-    return models.ViTBackbone(
-        image_shape=(64, 64, 3),
-        patch_size=16,
+def hub_transformer(name, size, patch, **options):
+    make = getattr(pytest.importorskip("keras_hub").models, name)
+    return make(
+        image_shape=(size, size, 3),
+        patch_size=patch,
         num_layers=1,
         num_heads=2,
         hidden_dim=8,
-        mlp_dim=16,
+        **options,
     )
 
 
@@ -88,7 +88,7 @@ def test_a_layer_may_be_named():
 
 
 def test_tokens_of_a_transformer_become_a_square_grid_without_class():
-    model = hub_vit()
+    model = hub_transformer("ViTBackbone", 64, 16, mlp_dim=16)
     backbone = preset_backbone(model)
     assert backbone.input_size == (64, 64)
     tokens = keras.ops.convert_to_numpy(model(IMAGES, training=False))
@@ -98,33 +98,18 @@ def test_tokens_of_a_transformer_become_a_square_grid_without_class():
 
 
 def test_the_image_encoder_of_siglip_is_read_before_its_pooling():
-    hub = pytest.importorskip("keras_hub")
-    encoder = hub.models.SigLIPVisionEncoder(
-        patch_size=4,
-        hidden_dim=16,
-        num_layers=1,
-        num_heads=2,
-        intermediate_dim=16,
-        image_shape=(8, 8, 3),
-    )
+    options = {"intermediate_dim": 16}
+    encoder = hub_transformer("SigLIPVisionEncoder", 8, 4, **options)
     images = np.zeros((2, 8, 8, 3), "f4")
-    assert preset_backbone(encoder)(images).shape == (2, 2, 2, 16)
+    assert preset_backbone(encoder)(images).shape == (2, 2, 2, 8)
 
 
 @pytest.mark.parametrize("name", ["DINOV2Backbone", "DINOV3Backbone"])
 @pytest.mark.parametrize("layer", [None, "stem"])
 def test_register_tokens_of_keras_hub_are_left_out(name, layer):
     # 1 + 4 + 4 tokens, which would be a grid of 3x3 as well.
-    make = getattr(pytest.importorskip("keras_hub").models, name)
-    model = make(
-        patch_size=14,
-        num_layers=1,
-        hidden_dim=8,
-        num_heads=2,
-        intermediate_dim=8,
-        num_register_tokens=4,
-        image_shape=(28, 28, 3),
-    )
+    options = {"intermediate_dim": 8, "num_register_tokens": 4}
+    model = hub_transformer(name, 28, 14, **options)
     backbone = preset_backbone(model, layer)
     images = IMAGES[:, :28, :28]
     output = model.pyramid_outputs["stem"] if layer else model.output
@@ -162,13 +147,11 @@ def test_tokens_that_may_be_no_grid_are_refused(registers, hint):
         of_tokens(261, registers)
 
 
-@pytest.mark.parametrize("package", ["keras_hub", "keras_cv"])
-def test_a_missing_package_is_named_with_the_way_to_get_it(
-    package, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=r"pip install tfcap\[vision\]"):
-        named_backbone(f"{package}:some_preset")
+def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch):
+    for package in ("keras_hub", "keras_cv"):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(ImportError, match=r"pip install tfcap\[vision\]"):
+            named_backbone(f"{package}:some_preset")
 
 
 def test_pixels_are_scaled_as_named():
@@ -177,9 +160,7 @@ def test_pixels_are_scaled_as_named():
         return Backbone("n", "l", (64, 64), mode, network)(IMAGES)
 
     before = IMAGES.copy()
-    np.testing.assert_allclose(
-        scaled("unit"), IMAGES / 255, rtol=1e-6, atol=1e-6
-    )
+    np.testing.assert_allclose(scaled("unit"), IMAGES / 255, 1e-6, 1e-6)
     np.testing.assert_allclose(scaled("tf"), IMAGES / 127.5 - 1, atol=1e-6)
     wanted = IMAGES[..., ::-1] - [103.939, 116.779, 123.68]
     np.testing.assert_allclose(scaled("caffe"), wanted, rtol=1e-4, atol=1e-3)
@@ -220,9 +201,8 @@ def test_efficientnet_lite0_knows_a_uniform(tmp_path):
     folder = pathlib.Path(matplotlib.get_data_path(), "sample_data")
     path = tmp_path / "features.npy"
     photograph = folder / "grace_hopper.jpg"
-    extract_features(
-        "efficientnet_lite0", [(1, photograph)], path, progress=False
-    )
+    images = [(1, photograph)]
+    extract_features("efficientnet_lite0", images, path, progress=False)
     grid = load_features(path, [1])
     assert grid.shape == (1, 49, 1280)
     weights = published_weights()

@@ -115,13 +115,9 @@ def test_document_frequencies_are_counted_once_from_what_a_reward_reads():
     split, captions = tiny_split(), tiny_captions(max_length=3)
     found = captions.document_frequencies()
     assert captions.document_frequencies() is found
-    wanted = DocumentFrequencies.from_references(
-        [
-            [caption_tokenize(text)[:2] for text in texts]
-            for texts in split.captions
-        ],
-        captions.vocabulary,
-    )
+    cut = [[caption_tokenize(x)[:2] for x in row] for row in split.captions]
+    vocabulary = captions.vocabulary
+    wanted = DocumentFrequencies.from_references(cut, vocabulary)
     assert found.num_documents == 11 and len(found) > 5
     np.testing.assert_array_equal(found.keys, wanted.keys)
     np.testing.assert_array_equal(found.counts, wanted.counts)

@@ -87,7 +87,11 @@ def test_absent_rounds_are_all_zero(encoded):
 
 def test_the_published_data_have_the_published_lengths(real_visdial):
     split = load_visdial(real_visdial)
+    assert split.options.shape == (1851, 10, 100)
+    truth = np.take_along_axis(split.options, split.gt_index[..., None], -1)
+    np.testing.assert_array_equal(truth[..., 0], split.answer_index)
     train = split.select(split.tags == "train")
+    assert len(train) == 1677
     vocabulary = build_vocabulary(train)
     dialogs = EncodedDialogs.from_split(train, vocabulary)
     assert dialogs.captions.shape[1] == dialogs.history_length == 24

@@ -192,6 +192,11 @@ def test_saving_takes_the_place_of_what_is_there(path):
     for name in (path, path.with_name("other.npy")):
         save_features(name, IDS[::-1], VALUES + 1)
         np.testing.assert_array_equal(load_features(name), VALUES + 1)
+    # A link to nothing yet stays a link.
+    link, target = path.with_name("link.npy"), path.with_name("far.npy")
+    link.symlink_to(target)
+    save_features(link, IDS, VALUES)
+    assert link.is_symlink() and target.is_file()
 
 
 def test_what_makes_no_feature_file_is_refused(tmp_path):
@@ -221,7 +226,7 @@ def test_ids_of_any_kind_come_back(tmp_path, ids):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
-def test_values_that_half_precision_cannot_hold_are_refused(tmp_path, value):
+def test_values_that_are_not_finite_or_all_alike_are_refused(tmp_path, value):
     features = VALUES.astype(float)
     features[1, 2, 1] = value
     with begin(tmp_path / "features.npy") as writer:
@@ -229,17 +234,8 @@ def test_values_that_half_precision_cannot_hold_are_refused(tmp_path, value):
             writer.write(range(4), features)
         assert writer.remaining.tolist() == [0, 1, 2, 3]
 
-
-def test_features_that_are_the_same_of_all_images_are_refused(tmp_path):
     with pytest.raises(ValueError, match="differ.*all 4 images.*weights"):
-        save_features(tmp_path / "features.npy", IDS, np.ones((4, 3)))
-
-
-def test_a_link_to_nothing_yet_stays_a_link(tmp_path):
-    path, target = tmp_path / "link.npy", tmp_path / "far.npy"
-    path.symlink_to(target)
-    save_features(path, IDS, VALUES)
-    assert path.is_symlink() and target.is_file()
+        save_features(tmp_path / "alike.npy", IDS, np.ones((4, 3)))
 
 
 def test_a_disk_that_is_found_full_at_the_end_keeps_what_is_done(

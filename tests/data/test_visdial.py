@@ -144,14 +144,6 @@ def test_a_truncated_file_is_refused_by_name(write, zipped, share):
         load_visdial(path)
 
 
-def test_the_real_dialogs_load_and_say_what_they_say(real_visdial):
-    split = load_visdial(real_visdial)
-    assert split.options.shape == (1851, 10, 100)
-    assert (split.tags == "train").sum() == 1677
-    truth = np.take_along_axis(split.options, split.gt_index[..., None], -1)
-    np.testing.assert_array_equal(truth[..., 0], split.answer_index)
-
-
 @pytest.fixture
 def annotate(write):
     def load(*entries):
