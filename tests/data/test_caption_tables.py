@@ -152,27 +152,18 @@ TABLES = {
     # Kaggle's Flickr30k, with the row that lacks a separator.
     'image_name| comment_number| comment\n1.jpg| 0| Two | "men" .\n'
     "1.jpg| 1   A dog runs .": {1: ['Two | "men" .', "A dog runs ."]},
-    "1.jpg| 0| Two men .\n2.jpg| 0| A dog .": {
-        1: ["Two men ."],
-        2: ["A dog ."],
-    },
+    "1.jpg| 0| A man .\n2.jpg| 0| A dog .": {1: ["A man ."], 2: ["A dog ."]},
     # Hugging Face's Flickr30k.
     'raw,sentids,filename,img_id\n"[""A, b"", ""C \\""d\\""""]",[0],1.jpg,0': {
         0: ["A, b", 'C "d"']
     },
-    "file_name,caption_0,caption_1\na.jpg,A,B\nb.jpg,C,": {
-        "a.jpg": ["A", "B"],
-        "b.jpg": ["C"],
-    },
+    "file_name,caption_0,caption_1\na,A,B\nb,C,": {"a": ["A", "B"], "b": ["C"]},
     ",image,caption\n0,a.jpg,A\n1,b.jpg,B": {"a.jpg": ["A"], "b.jpg": ["B"]},
-    'file_name,text\na.jpg,"A cat\nsits"\nb.jpg,C': {
-        "a.jpg": ["A cat\nsits"],
-        "b.jpg": ["C"],
-    },
+    'file_name,text\na,"A cat\nsits"\nb,C': {"a": ["A cat\nsits"], "b": ["C"]},
     "Image;Caption\na.jpg;A cat, red": {"a.jpg": ["A cat, red"]},
-    '"image", "caption"\na.jpg, "A cat, red"\nb.jpg, B, C': {
-        "a.jpg": ["A cat, red"],
-        "b.jpg": ["B, C"],
+    '"image", "caption"\na, "A, red"\nb, B, C': {
+        "a": ["A, red"],
+        "b": ["B, C"],
     },
     'image\tcaption\na.jpg\t"A ""T"""': {"a.jpg": ['A "T"']},
     "image,caption\na.jpg#0,A\na.jpg#1,B": {"a.jpg": ["A", "B"]},

@@ -84,9 +84,8 @@ def test_long_captions_are_cut_and_end_all_the_same():
 
 
 def test_a_caption_of_punctuation_alone_is_an_end_token():
-    captions = EncodedCaptions.from_split(
-        make([["...", "a dog"]]), Vocabulary(["a", "dog"]), 4
-    )
+    split = make([["...", "a dog"]])
+    captions = EncodedCaptions.from_split(split, Vocabulary(["a", "dog"]), 4)
     assert captions.references.tolist() == [[[2, 0, 0, 0], [4, 5, 2, 0]]]
     assert captions.counts.tolist() == [2]
     assert captions.image_ids.tolist() == ["0.jpg"]
@@ -98,11 +97,8 @@ def test_captions_that_say_special_tokens_lose_nothing():
     assert {*vocabulary.words} == {"a", "sign", "dog", "on", "cat"}
     captions = EncodedCaptions.from_split(split, vocabulary, 8)
     assert captions.counts.tolist() == [3]
-    assert vocabulary.decode_batch(captions.references[0]) == [
-        "<unk> sign",
-        "a <unk> dog on a cat",
-        "a <unk> sign",
-    ]
+    wanted = ["<unk> sign", "a <unk> dog on a cat", "a <unk> sign"]
+    assert vocabulary.decode_batch(captions.references[0]) == wanted
 
 
 def test_an_image_without_a_caption_is_refused():

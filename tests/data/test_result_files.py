@@ -112,26 +112,22 @@ def permutations(split):
     return np.argsort(keys, axis=-1) + 1
 
 
-def test_every_round_with_options_is_written_and_no_other(hidden, tmp_path):
-    path, ranks = tmp_path / "ranks.json", permutations(hidden)
-    assert write_visdial_ranks(path, hidden, ranks) == 5
-    assert json.loads(path.read_text()) == [
-        {
-            "image_id": 500 + d,
-            "round_id": length,
-            "ranks": ranks[d, length - 1].tolist(),
-        }
-        for d, length in enumerate([1, 2, 3, 4, 1])
-    ]
-
-
-def test_a_split_with_answers_has_all_its_rounds_written(visdial, tmp_path):
+def test_every_round_with_options_is_written_and_no_other(
+    hidden, visdial, tmp_path
+):
+    ends = [(d, length - 1) for d, length in enumerate([1, 2, 3, 4, 1])]
     path = tmp_path / "ranks.json"
-    assert write_visdial_ranks(path, visdial, permutations(visdial)) == 24
-    places = [
-        (e["image_id"], e["round_id"]) for e in json.loads(path.read_text())
-    ]
-    assert places == [(100 + d, r) for d in range(6) for r in range(1, 5)]
+    for split, places in ((hidden, ends), (visdial, [*np.ndindex(6, 4)])):
+        ranks = permutations(split)
+        assert write_visdial_ranks(path, split, ranks) == len(places)
+        assert json.loads(path.read_text()) == [
+            {
+                "image_id": split.image_ids[d],
+                "round_id": r + 1,
+                "ranks": ranks[d, r].tolist(),
+            }
+            for d, r in places
+        ]
 
 
 @pytest.mark.parametrize(

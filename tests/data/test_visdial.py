@@ -52,12 +52,14 @@ def test_the_test_split_may_be_short_and_end_without_answer(write):
     assert (split.gt_index[2, [0, 2, 3]] >= 0).all()
 
 
-@pytest.mark.parametrize("split", ["train", "val2018"])
-def test_no_other_split_may_end_without_answer(write, split):
+@pytest.mark.parametrize(
+    "split, number", [("train", 4), ("val2018", 4), ("test", 3)]
+)
+def test_no_other_round_may_be_without_answer(write, split, number):
     content = make_content(split=split)
-    last = turn(content, round_=3)
-    del last["answer"], last["gt_index"]
-    place = r"dialog 2 \(image 102\), round 4 "
+    said = turn(content, round_=number - 1)
+    del said["answer"], said["gt_index"]
+    place = rf"dialog 2 \(image 102\), round {number} "
     with pytest.raises(ValueError, match=place + "`answer` is None"):
         load_visdial(write(content))
 

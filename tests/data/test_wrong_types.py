@@ -38,24 +38,6 @@ def vizwiz():
     return content
 
 
-def flickr30k():
-    """As Karpathy's file of Flickr30k, with all that it has."""
-    content = karpathy()
-    for number, image in enumerate(content["images"]):
-        del image["cocoid"]
-        image["sentids"] = [*range(len(image["sentences"]))]
-        for i, sentence in enumerate(image["sentences"]):
-            sentence |= {"imgid": number, "sentid": i, "is_rejected": False}
-    return content
-
-
-def lists():
-    return [
-        {"image": "a.jpg", "caption": ["A", "B"], "split": "test"},
-        {"image": "b.jpg", "caption": "C", "split": "test"},
-    ]
-
-
 def visdial():
     content = make_content(dialogs=2, rounds=2, split="val")
     content["data"]["dialogs"][0]["suggested_split"] = "train"
@@ -74,9 +56,7 @@ FORMATS = {
     "coco": (coco, load_captions),
     "vizwiz": (vizwiz, load_captions),
     "karpathy": (karpathy, functools.partial(load_captions, split="test")),
-    "flickr30k": (flickr30k, functools.partial(load_captions, split="all")),
     "textcaps": (textcaps, load_captions),
-    "lists": (lists, load_captions),
     "results": (lambda: [{"image_id": 4, "caption": "a"}], load_results),
     "instances": (instances, load_instances),
     "image_ids": (lambda: [7, "a.jpg"], read_image_ids),

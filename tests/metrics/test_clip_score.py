@@ -64,14 +64,12 @@ def test_absent_references_change_nothing():
 def test_samples_broadcast_against_their_image():
     image, candidate, references = embeddings()
     samples = np.stack([candidate, candidate[::-1]], axis=1)
-    scores = clip_score(image[:, None], samples)
-    assert scores.shape == (20, 2)
-    wanted = clip_score(image, candidate)
-    np.testing.assert_allclose(scores[:, 0], wanted, atol=1e-6)
-    scores = ref_clip_score(image[:, None], samples, references[:, None])
-    wanted = ref_clip_score(image, candidate, references)
-    assert scores.shape == (20, 2)
-    np.testing.assert_allclose(scores[:, 0], wanted, atol=1e-6)
+    for score, several in ((clip_score, ()), (ref_clip_score, (references,))):
+        apart = [others[:, None] for others in several]
+        scores = score(image[:, None], samples, *apart)
+        assert scores.shape == (20, 2)
+        wanted = score(image, candidate, *several)
+        np.testing.assert_allclose(scores[:, 0], wanted, atol=1e-6)
 
 
 def test_half_precision_is_widened():
