@@ -7,16 +7,8 @@ OPTIONS = 7
 
 QUESTIONS = ["is it sunny", "how many dogs?", "what color is it", "any people?"]
 ANSWERS = [
-    "yes",
-    "no",
-    "2",
-    "it is brown and white",
-    "i can't tell",
-    "yes it is",
-    "Yes",
-    "maybe",
-    "red",
-    "it is a very old boat on the shore of the lake",
+    *("yes", "no", "2", "it is brown and white", "i can't tell", "yes it is"),
+    *("Yes", "maybe", "red", "it is a very old boat on the shore of the lake"),
 ]
 
 
@@ -51,24 +43,32 @@ def make_content(dialogs=6, rounds=4, version="1.0", split="train"):
 
 
 @pytest.fixture
-def visdial_content():
-    return make_content
+def write(tmp_path):
+    """Function that writes bytes, text or JSON, and gives the path."""
 
-
-@pytest.fixture
-def visdial_file(tmp_path):
-    """Writes content, by default a training file, and gives the path."""
-
-    def write(content=None, name="visdial_tiny.json"):
+    def write(content, name="file.json"):
         path = tmp_path / name
-        path.write_text(json.dumps(content or make_content()))
+        path.parent.mkdir(exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            text = content if isinstance(content, str) else json.dumps(content)
+            path.write_bytes(text.encode())
         return path
 
     return write
 
 
 @pytest.fixture
-def encoded(visdial_file):
+def visdial(write):
+    """A split of six dialogs of four rounds."""
+    from tfcap.data import load_visdial
+
+    return load_visdial(write(make_content()))
+
+
+@pytest.fixture
+def encoded(write):
     """Eleven tiny dialogs in word ids, the last of them shortened."""
     from tfcap.data import EncodedDialogs
     from tfcap.data import build_vocabulary
@@ -79,7 +79,7 @@ def encoded(visdial_file):
         {"question": 0, "answer": 1},
         {"question": 1},
     ]
-    split = load_visdial(visdial_file(content))
+    split = load_visdial(write(content))
     return EncodedDialogs.from_split(split, build_vocabulary(split, 1))
 
 

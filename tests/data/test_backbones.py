@@ -40,15 +40,15 @@ def hub_resnet():
     )
 
 
-def hub_vit():
-    models = pytest.importorskip("keras_hub").models
-    return models.ViTBackbone(
-        image_shape=(64, 64, 3),
-        patch_size=16,
+def hub_transformer(name, size, patch, **options):
+    make = getattr(pytest.importorskip("keras_hub").models, name)
+    return make(
+        image_shape=(size, size, 3),
+        patch_size=patch,
         num_layers=1,
         num_heads=2,
         hidden_dim=8,
-        mlp_dim=16,
+        **options,
     )
 
 
@@ -88,7 +88,7 @@ def test_a_layer_may_be_named():
 
 
 def test_tokens_of_a_transformer_become_a_square_grid_without_class():
-    model = hub_vit()
+    model = hub_transformer("ViTBackbone", 64, 16, mlp_dim=16)
     backbone = preset_backbone(model)
     assert backbone.input_size == (64, 64)
     tokens = keras.ops.convert_to_numpy(model(IMAGES, training=False))
@@ -97,20 +97,19 @@ def test_tokens_of_a_transformer_become_a_square_grid_without_class():
     np.testing.assert_allclose(backbone(IMAGES), wanted, rtol=1e-4, atol=1e-4)
 
 
+def test_the_image_encoder_of_siglip_is_read_before_its_pooling():
+    options = {"intermediate_dim": 16}
+    encoder = hub_transformer("SigLIPVisionEncoder", 8, 4, **options)
+    images = np.zeros((2, 8, 8, 3), "f4")
+    assert preset_backbone(encoder)(images).shape == (2, 2, 2, 8)
+
+
 @pytest.mark.parametrize("name", ["DINOV2Backbone", "DINOV3Backbone"])
 @pytest.mark.parametrize("layer", [None, "stem"])
 def test_register_tokens_of_keras_hub_are_left_out(name, layer):
     # 1 + 4 + 4 tokens, which would be a grid of 3x3 as well.
-    make = getattr(pytest.importorskip("keras_hub").models, name)
-    model = make(
-        patch_size=14,
-        num_layers=1,
-        hidden_dim=8,
-        num_heads=2,
-        intermediate_dim=8,
-        num_register_tokens=4,
-        image_shape=(28, 28, 3),
-    )
+    options = {"intermediate_dim": 8, "num_register_tokens": 4}
+    model = hub_transformer(name, 28, 14, **options)
     backbone = preset_backbone(model, layer)
     images = IMAGES[:, :28, :28]
     output = model.pyramid_outputs["stem"] if layer else model.output
@@ -121,56 +120,47 @@ def test_register_tokens_of_keras_hub_are_left_out(name, layer):
     np.testing.assert_allclose(backbone(images), wanted, rtol=1e-4, atol=1e-5)
 
 
+def of_tokens(count, registers):
+    """A backbone of so many tokens of two numbers, with registers."""
+
+    def network(images):
+        return np.arange(count * 2.0).reshape(1, count, 2)
+
+    backbone = Backbone("net", "top", (2, 2), "raw", network, registers)
+    return backbone(IMAGES[:1, :2, :2])
+
+
 @pytest.mark.parametrize(
     "count, registers, side",
     [(9, 0, 3), (9, 4, 2), (16, 0, 4), (17, 0, 4), (261, 4, 16)],
 )
 def test_tokens_before_the_grid_are_left_out(count, registers, side):
-    def network(images):
-        return np.arange(count * 2.0).reshape(1, count, 2)
-
-    backbone = Backbone("net", "top", (2, 2), "raw", network, registers)
-    grid = backbone(IMAGES[:1, :2, :2])
+    grid = of_tokens(count, registers)
     assert grid.shape == (1, side, side, 2)
     assert grid[0, -1, -1].tolist() == [2 * count - 2, 2 * count - 1]
 
 
-@pytest.mark.parametrize(
-    "count, registers, told",
-    [
-        (261, 0, r"\(1, 261, 2\), and register_tokens=0.*4 of DINOv2"),
-        (261, 3, r"\(1, 261, 2\), and register_tokens=3"),
-    ],
-)
-def test_tokens_that_may_be_no_grid_are_refused(count, registers, told):
-    def network(images):
-        return np.zeros((1, count, 2))
-
-    backbone = Backbone("net", "top", (2, 2), "raw", network, registers)
+@pytest.mark.parametrize("registers, hint", [(0, ".*4 of DINOv2"), (3, "")])
+def test_tokens_that_may_be_no_grid_are_refused(registers, hint):
+    told = rf"\(1, 261, 2\), and register_tokens={registers}{hint}"
     with pytest.raises(ValueError, match=told):
-        backbone(IMAGES[:1, :2, :2])
+        of_tokens(261, registers)
 
 
-@pytest.mark.parametrize("package", ["keras_hub", "keras_cv"])
-def test_a_missing_package_is_named_with_the_way_to_get_it(
-    package, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=r"pip install tfcap\[vision\]"):
-        named_backbone(f"{package}:some_preset")
+def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch):
+    for package in ("keras_hub", "keras_cv"):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(ImportError, match=r"pip install tfcap\[vision\]"):
+            named_backbone(f"{package}:some_preset")
 
 
 def test_pixels_are_scaled_as_named():
-    def network(images):
-        return keras.ops.convert_to_tensor(images)
-
     def scaled(mode):
+        network = keras.ops.convert_to_tensor
         return Backbone("n", "l", (64, 64), mode, network)(IMAGES)
 
     before = IMAGES.copy()
-    np.testing.assert_allclose(
-        scaled("unit"), IMAGES / 255, rtol=1e-6, atol=1e-6
-    )
+    np.testing.assert_allclose(scaled("unit"), IMAGES / 255, 1e-6, 1e-6)
     np.testing.assert_allclose(scaled("tf"), IMAGES / 127.5 - 1, atol=1e-6)
     wanted = IMAGES[..., ::-1] - [103.939, 116.779, 123.68]
     np.testing.assert_allclose(scaled("caffe"), wanted, rtol=1e-4, atol=1e-3)
@@ -181,20 +171,28 @@ def test_pixels_are_scaled_as_named():
 
 def test_an_output_without_positions_is_refused():
     pooled = Backbone("n", "l", (64, 64), "raw", lambda x: x.mean((1, 2)))
-    with pytest.raises(
-        ValueError, match=r"grid \(B, h, w, D\).*shape \(2, 3\)"
-    ):
+    told = r"grid \(B, h, w, D\).*shape \(2, 3\)"
+    with pytest.raises(ValueError, match=told):
         pooled(IMAGES)
 
 
-def test_vgg19_gives_the_papers_grid(tmp_path):
-    path = tmp_path / "vgg.npy"
-    images = [(i, pixels) for i, pixels in enumerate(IMAGES)]
-    backbone = named_backbone("VGG19", None)
-    extract_features(backbone, images, path, progress=False)
-    features = load_features(path)
-    assert features.shape == (2, 49, 512)
-    assert not np.array_equal(features[0], features[1])
+@pytest.mark.parametrize(
+    "name, options, positions",
+    [
+        ("VGG19", {}, 49),
+        ("efficientnet_lite0", {"input_size": (64, 64)}, 4),
+    ],
+)
+def test_networks_with_random_weights_see_an_image(
+    tmp_path, name, options, positions
+):
+    keras.utils.set_random_seed(0)
+    path = tmp_path / "features.npy"
+    backbone = named_backbone(name, None, **options)
+    extract_features(backbone, [*enumerate(IMAGES)], path, progress=False)
+    features = load_features(path).astype("float32")
+    assert features.shape[:2] == (2, positions)
+    assert features.std() > 0 and (features[0] != features[1]).any()
 
 
 def test_efficientnet_lite0_knows_a_uniform(tmp_path):
@@ -203,9 +201,8 @@ def test_efficientnet_lite0_knows_a_uniform(tmp_path):
     folder = pathlib.Path(matplotlib.get_data_path(), "sample_data")
     path = tmp_path / "features.npy"
     photograph = folder / "grace_hopper.jpg"
-    extract_features(
-        "efficientnet_lite0", [(1, photograph)], path, progress=False
-    )
+    images = [(1, photograph)]
+    extract_features("efficientnet_lite0", images, path, progress=False)
     grid = load_features(path, [1])
     assert grid.shape == (1, 49, 1280)
     weights = published_weights()
@@ -214,32 +211,14 @@ def test_efficientnet_lite0_knows_a_uniform(tmp_path):
     # Class 652 of ImageNet is "military uniform".
     assert probs.argmax() == 652 and probs[652] > 0.3
     backbone = named_backbone("efficientnet_lite0", None, "block_4", (64, 96))
-    assert backbone(read_image(photograph, (64, 96))[None]).shape[1:] == (
-        8,
-        12,
-        40,
-    )
-
-
-def test_efficientnet_lite0_with_random_weights_sees_an_image(tmp_path):
-    keras.utils.set_random_seed(0)
-    path = tmp_path / "features.npy"
-    backbone = named_backbone("efficientnet_lite0", None, None, (64, 64))
-    extract_features(backbone, [*enumerate(IMAGES)], path, progress=False)
-    features = load_features(path).astype("float32")
-    assert 0.1 < features.std() < 10 and (features[0] != features[1]).any()
-
-
-@pytest.mark.parametrize("weights", [None, "own.npy"])
-def test_a_preset_has_its_own_weights(weights):
-    with pytest.raises(ValueError, match="must be left out for a preset"):
-        named_backbone("keras_hub:preset", weights)
+    early = backbone(read_image(photograph, (64, 96))[None])
+    assert early.shape[1:] == (8, 12, 40)
 
 
 def test_efficientnet_lite0_without_its_package(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match="tfcap\\[vision\\]"):
-        named_backbone("efficientnet_lite0")
+        named_backbone("efficientnet_lite0", input_size=(32, 32))
     with pytest.raises(ValueError, match="`weights` must be 'imagenet', or"):
         named_backbone("efficientnet_lite0", "noisy-student")
 

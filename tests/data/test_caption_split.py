@@ -24,13 +24,8 @@ def test_images_are_selected_by_their_ids_in_the_order_of_the_list(split):
     assert some.tokens == [[["a", "dog"], ["dogs"]], [["a", "cat"]]]
     assert some.source == "dataset_coco.json"
     assert split.image_ids == [42, 7, 9]
-
-
-@pytest.mark.parametrize(
-    "name", ["val2014/COCO_42.jpg", "COCO_42.jpg", "COCO_42"]
-)
-def test_images_are_selected_by_any_form_of_their_file_name(split, name):
-    assert split.select([name]).image_ids == [42]
+    for name in ("val2014/COCO_42.jpg", "COCO_42.jpg", "COCO_42"):
+        assert split.select([name]).image_ids == [42]
 
 
 def test_words_and_names_that_a_file_lacks_are_not_made_up(split):

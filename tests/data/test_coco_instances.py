@@ -19,9 +19,8 @@ def content(**changes):
     }
 
 
-def test_objects_of_images_are_read(tmp_path):
-    path = tmp_path / "instances.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(content()).encode()))
+def test_objects_of_images_are_read(write):
+    path = write(gzip.compress(json.dumps(content()).encode()))
     assert load_instances(path) == {4: {"person", "dog"}, 9: set()}
 
 
@@ -29,13 +28,7 @@ def test_objects_of_images_are_read(tmp_path):
     ("changed", "match"),
     [
         ([], "there is no object"),
-        (content(annotations=None), "`annotations` is None and not a list"),
-        (content(categories=[5]), "category number 0 there is no object"),
-        (
-            content(categories=[{"id": 1}]),
-            "number 0 `name` is missing",
-        ),
-        (content(images=[{"id": 4}, {}]), "image number 1 `id` is missing"),
+        (content(categories=[{"id": 1}]), "number 0 `name` is missing"),
         (
             content(annotations=[{"image_id": 5, "category_id": 1}]),
             "annotation 0 there is no image 5 or category 1",
@@ -46,8 +39,6 @@ def test_objects_of_images_are_read(tmp_path):
         ),
     ],
 )
-def test_other_files_are_refused(tmp_path, changed, match):
-    path = tmp_path / "instances.json"
-    path.write_text(json.dumps(changed))
+def test_other_files_are_refused(write, changed, match):
     with pytest.raises(ValueError, match=match):
-        load_instances(path)
+        load_instances(write(changed))

@@ -52,7 +52,7 @@ def test_every_step_has_its_batch_wherever_one_begins(name):
         assert whole[:3] != whole[3:6]
     again = batches.dataset(3)
     assert [x.tolist() for x, _ in again.as_numpy_iterator()] == whole
-    for step in (1, 3, 5, 9):
+    for step in (4, 9):
         assert read(MADE[name](), 3, step) == whole[step:]
         rest = again.from_step(step)
         assert rest.steps_per_epoch == 3
@@ -83,22 +83,14 @@ def test_of_an_epoch_as_many_batches_are_read_as_are_asked_for():
     assert read(Epochs(shuffled, 2), 2) == whole[:2] + whole[3:5]
 
 
-COUNT = tf.Variable(0.0)
-
-
-def counting(epoch):
-    """Rows that depend on how often they were read."""
-    return ROWS.map(lambda x, y: (x + COUNT.assign_add(1.0), y)).batch(4)
-
-
 OUTSIDE = ROWS.shuffle(14)
 
 
 @pytest.mark.parametrize(
     "make, steps, words",
     [
+        # An order that goes on from epoch to epoch is none of the epoch.
         (lambda epoch: OUTSIDE.batch(4), None, "`make` must make the same"),
-        (counting, None, "`make` must make the same batches"),
         (shuffled, 4, "Received: 3 batches of epoch 0, and steps_per_epoch=4"),
         (
             lambda epoch: ROWS.filter(lambda x, y: True).batch(4),

@@ -1,3 +1,4 @@
+import collections
 import dataclasses
 
 import keras
@@ -13,24 +14,20 @@ from tfcap.text import word_tokenize
 
 
 @pytest.fixture
-def split(visdial_file):
-    return load_visdial(visdial_file())
-
-
-def spoken(dialogs, ids):
-    return dialogs.vocabulary.decode(ids)
+def dialogs(visdial):
+    return EncodedDialogs.from_split(visdial, build_vocabulary(visdial, 1))
 
 
 @pytest.mark.parametrize(
     "given, pad", [({"split": "character"}, None), ({}, "<s>")]
 )
-def test_pieces_and_other_padding_are_refused(split, given, pad):
+def test_pieces_and_other_padding_are_refused(visdial, given, pad):
     layer = keras.layers.TextVectorization(
         standardize=None, vocabulary=["<s>", "</s>", "a", "b"], **given
     )
     vocabulary = as_vocabulary(layer, bos="<s>", eos="</s>", pad=pad)
     with pytest.raises(ValueError, match="`vocabulary` must be one of whole"):
-        EncodedDialogs.from_split(split, vocabulary)
+        EncodedDialogs.from_split(visdial, vocabulary)
 
 
 def test_a_question_ends_in_one_question_mark():
@@ -39,52 +36,44 @@ def test_a_question_ends_in_one_question_mark():
     assert question_tokens("") == ["?"]
 
 
-def test_words_count_as_often_as_they_are_said(split):
-    counts = {}
-    for d in range(len(split)):
-        said = word_tokenize(split.captions[d])
-        for q, a in zip(split.question_index[d], split.answer_index[d]):
-            said += question_tokens(split.questions[q])
-            said += word_tokenize(split.answers[a])
-        for word in said:
-            counts[word] = counts.get(word, 0) + 1
+def test_words_count_as_often_as_they_are_said(visdial):
+    counts = collections.Counter()
+    for caption in visdial.captions:
+        counts.update(word_tokenize(caption))
+    for question in visdial.question_index.ravel():
+        counts.update(question_tokens(visdial.questions[question]))
+    for answer in visdial.answer_index.ravel():
+        counts.update(word_tokenize(visdial.answers[answer]))
     for least in 1, 5:
         wanted = {word for word, count in counts.items() if count >= least}
-        assert set(build_vocabulary(split, least).words) == wanted
+        assert set(build_vocabulary(visdial, least).words) == wanted
 
 
-def test_history_is_the_caption_then_the_exchange_before(split):
-    dialogs = EncodedDialogs.from_split(split, build_vocabulary(split, 1))
+def test_history_is_the_caption_then_the_exchange_before(visdial, dialogs):
     rows = np.array([5, 0])
     history = dialogs.history(rows)
     assert history.shape == (2, 4, dialogs.history_length)
     assert history.dtype == np.int32
     for b, d in enumerate(rows):
-        assert spoken(dialogs, history[b, 0]) == split.captions[d]
+        said = dialogs.vocabulary.decode_batch(history[b])
+        assert said[0] == visdial.captions[d]
         for r in range(1, 4):
-            question = split.questions[split.question_index[d, r - 1]]
-            answer = split.answers[split.answer_index[d, r - 1]]
+            question = visdial.questions[visdial.question_index[d, r - 1]]
+            answer = visdial.answers[visdial.answer_index[d, r - 1]]
             words = question_tokens(question) + word_tokenize(answer)[:8]
-            assert spoken(dialogs, history[b, r]) == " ".join(words)
+            assert said[r] == " ".join(words)
             assert not history[b, r, len(words) :].any()
 
 
-def test_answers_end_and_long_ones_are_cut(split):
-    dialogs = EncodedDialogs.from_split(split, build_vocabulary(split, 1))
+def test_tables_are_as_wide_as_their_longest_row_and_no_wider(visdial, dialogs):
+    # Answers end, and long ones are cut.
     assert dialogs.answers.shape == (10, 9)
-    assert (dialogs.answers == dialogs.vocabulary.eos).sum(-1).tolist() == (
-        [1] * 10
-    )
-    assert dialogs.answers[9, -1] == dialogs.vocabulary.eos
-
-
-def test_tables_are_as_wide_as_their_longest_row_and_no_wider(split):
-    dialogs = EncodedDialogs.from_split(
-        split, build_vocabulary(split, 1), 3, 30, 30
-    )
-    assert dialogs.captions.shape == (6, 3)
-    assert dialogs.questions.shape == (4, 5)
-    assert dialogs.answers.shape == (10, 13)
+    ends = dialogs.answers == dialogs.vocabulary.eos
+    assert ends.sum(-1).tolist() == [1] * 10 and ends[9, -1]
+    wide = EncodedDialogs.from_split(visdial, dialogs.vocabulary, 3, 30, 30)
+    assert wide.captions.shape == (6, 3)
+    assert wide.questions.shape == (4, 5)
+    assert wide.answers.shape == (10, 13)
 
 
 def test_absent_rounds_are_all_zero(encoded):
@@ -98,28 +87,30 @@ def test_absent_rounds_are_all_zero(encoded):
 
 def test_the_published_data_have_the_published_lengths(real_visdial):
     split = load_visdial(real_visdial)
+    assert split.options.shape == (1851, 10, 100)
+    truth = np.take_along_axis(split.options, split.gt_index[..., None], -1)
+    np.testing.assert_array_equal(truth[..., 0], split.answer_index)
     train = split.select(split.tags == "train")
+    assert len(train) == 1677
     vocabulary = build_vocabulary(train)
     dialogs = EncodedDialogs.from_split(train, vocabulary)
     assert dialogs.captions.shape[1] == dialogs.history_length == 24
     assert dialogs.questions.shape[1] == 16
     assert dialogs.answers.shape[1] == 9
-    rows = np.arange(0, len(train), 100)
-    unknown = dialogs.question(rows) == vocabulary.unk
-    assert unknown.sum() / np.count_nonzero(dialogs.question(rows)) < 0.03
+    questions = dialogs.question(np.arange(0, len(train), 100))
+    unknown = (questions == vocabulary.unk).sum()
+    assert unknown / np.count_nonzero(questions) < 0.03
 
 
-def test_selected_dialogs_are_those_of_the_whole(split):
-    relevance = np.random.default_rng(0).random(split.options.shape)
-    split = dataclasses.replace(split, relevance=relevance)
-    dialogs = EncodedDialogs.from_split(split, build_vocabulary(split, 1))
+def test_selected_dialogs_are_those_of_the_whole(dialogs):
+    relevance = np.random.default_rng(0).random(dialogs.options.shape)
+    dialogs = dataclasses.replace(dialogs, relevance=relevance)
     rows = np.array([3, 0])
     some = dialogs.select(rows)
     assert len(some) == 2 and some.rounds == dialogs.rounds
-    all_of_some = np.arange(2)
     for name in ("question", "answer", "history"):
         np.testing.assert_array_equal(
-            getattr(some, name)(all_of_some), getattr(dialogs, name)(rows)
+            getattr(some, name)(np.arange(2)), getattr(dialogs, name)(rows)
         )
     for name in ("image_ids", "options", "gt_index", "relevance"):
         wanted = getattr(dialogs, name)[rows]

@@ -1,5 +1,6 @@
 import errno
 import os
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -31,6 +32,10 @@ def test_photographs_are_found_by_names_and_made_small(folder):
     assert first.shape == (30, 90, 3) and first.dtype == np.uint8
     np.testing.assert_allclose(first[15, 40], RED, atol=6)
     assert small.shape == (4, 8, 3) and (small == 60).all()
+    deep = np.array([[0, 257 * 60, 65535]], np.uint16)
+    Image.fromarray(deep).save(folder / "deep.png")
+    deep = Photographs(folder, ["deep.png"])(0)
+    assert deep[0, :, 1].tolist() == [0, 60, 255]
 
 
 def test_what_is_missing_or_damaged_is_named(folder):
@@ -55,12 +60,10 @@ def test_what_is_missing_or_damaged_is_named(folder):
     "files, names, found",
     [
         (["a/1.jpg"], ["a/1.jpg", "b/1.jpg"], ["a/1.jpg", None]),
-        (["a/1.jpg"], ["b/1.jpg", "a/1.jpg"], [None, "a/1.jpg"]),
         (["1.jpg"], ["a/1.jpg", "b/1.jpg"], [None, None]),
         (["1.jpg"], ["a/1.jpg", "a/1.jpg"], ["1.jpg"] * 2),
         # Those of COCO and Flickr, with and without folders.
         (["val/1.jpg", "train/2.jpg"], ["1.jpg", "2.jpg"], None),
-        (["1.jpg", "2.jpg"], ["val/1.jpg", "val/2.jpg"], None),
         (["images/1.jpg", "images/2.jpg"], ["val/1.jpg", "val/2.jpg"], None),
     ],
 )
@@ -70,13 +73,8 @@ def test_a_file_is_the_photograph_of_one_name(files, names, found):
 
 
 def test_a_folder_that_cannot_be_read_is_no_empty_one(folder, monkeypatch):
-    whole = os.scandir
-
-    def scan(path):
-        if str(path).endswith("inner"):
-            raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return whole(path)
-
+    denied = PermissionError(errno.EACCES, "Permission denied", "inner")
+    scan = mock.Mock(side_effect=[os.scandir(folder), denied])
     monkeypatch.setattr(os, "scandir", scan)
     with pytest.raises(PermissionError, match="inner"):
         image_files(folder)
@@ -93,21 +91,13 @@ def test_other_files_are_told_of_where_that_is_asked_for(folder, capsys):
     assert not capsys.readouterr().err
 
 
-def test_gray_of_16_bits_is_shown_as_it_is(tmp_path):
-    gray = np.array([[0, 257 * 60, 65535]], np.uint16)
-    Image.fromarray(gray).save(tmp_path / "a.png")
-    assert Photographs(tmp_path, ["a.png"])(0)[0, :, 1].tolist() == [0, 60, 255]
-
-
 def test_no_name_leads_out_of_the_folder(folder):
     secret = folder.parent / "secret.jpg"
     Image.new("RGB", (4, 4), BLUE).save(secret)
     os.symlink(folder / "a b.jpg", folder / "own.jpg")
     os.symlink(folder.parent, folder / "above")
-    names = [
-        *("../secret.jpg", str(secret), "above/secret.jpg"),
-        *("inner/../../secret.jpg", "own.jpg"),
-    ]
+    names = ["../secret.jpg", str(secret), "above/secret.jpg"]
+    names += ["inner/../../secret.jpg", "own.jpg"]
     with pytest.warns(UserWarning, match="lacks 4 of 5"):
         images = Photographs(folder, names)
     shown = [images(row) is not None for row in range(5)]
@@ -128,36 +118,26 @@ def test_photographs_stand_upright(tmp_path):
         np.testing.assert_allclose(pixels[35, 10], RED, atol=20)
 
 
-HIDDEN = (
-    *("._a.jpg", ".a.jpg", "__MACOSX/._a.jpg", ".DS_Store", "in/._b.png"),
-    *(".ipynb_checkpoints/a-checkpoint.jpg", "in/.AppleDouble/a.jpg"),
-)
-
-
 def test_what_systems_keep_beside_photographs_is_left_out(tmp_path, capsys):
-    for name in (*HIDDEN, "a.jpg", "in/b.png", "@home.jpg"):
+    hidden = "._a.jpg .a.jpg __MACOSX/._a.jpg .DS_Store in/._b.png "
+    hidden += ".ipynb_checkpoints/a-checkpoint.jpg in/.AppleDouble/a.jpg"
+    shown = ["@home.jpg", "a.jpg", "in/b.png"]
+    for name in (*hidden.split(), *shown):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"\0")
-    assert [*image_files(tmp_path, tell=True)] == [
-        *("@home.jpg", "a.jpg", "in/b.png")
-    ]
-    assert capsys.readouterr().err == ""
-    images = Photographs(tmp_path, ["in/b.png", "set/a.jpg"])
-    assert images.missing == []
-
-
-@pytest.mark.parametrize("kind", ["empty", "broken", "looped", "folder"])
-def test_an_image_that_cannot_be_read_is_named_when_it_is_read(tmp_path, kind):
-    path = tmp_path / "a.jpg"
-    if kind == "empty":
         path.touch()
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to(path if kind == "looped" else tmp_path / "gone.jpg")
-    found = [] if kind == "folder" else ["a.jpg"]
-    if found:
-        assert [*image_files(tmp_path)] == found
-    with pytest.raises((ValueError, OSError), match="a.jpg"):
-        read_image(path, (8, 8))
+    assert [*image_files(tmp_path, tell=True)] == shown
+    assert capsys.readouterr().err == ""
+    assert Photographs(tmp_path, ["in/b.png", "set/a.jpg"]).missing == []
+
+
+def test_an_image_that_cannot_be_read_is_named_when_it_is_read(tmp_path):
+    (tmp_path / "empty.jpg").touch()
+    (tmp_path / "folder.jpg").mkdir()
+    (tmp_path / "broken.jpg").symlink_to(tmp_path / "gone.jpg")
+    (tmp_path / "looped.jpg").symlink_to(tmp_path / "looped.jpg")
+    found = [*image_files(tmp_path)]
+    assert found == ["broken.jpg", "empty.jpg", "looped.jpg"]
+    for name in (*found, "folder.jpg"):
+        with pytest.raises((ValueError, OSError), match=name):
+            read_image(tmp_path / name, (8, 8))

@@ -35,6 +35,8 @@ def test_the_score_is_the_clipped_cosine(weight):
 @pytest.mark.parametrize("weight", [2.5, 2.0])
 def test_references_enter_by_the_harmonic_mean(weight):
     image, candidate, references = embeddings()
+    # A caption without a near reference scores 0.
+    references[19], candidate[19] = -image[19], image[19]
     wanted = []
     for i, c, others in zip(image, candidate, references):
         near = weight * max(cosine(i, c), 0)
@@ -44,13 +46,7 @@ def test_references_enter_by_the_harmonic_mean(weight):
     scores = ref_clip_score(image, candidate, references, weight=weight)
     found = np.array(scores)
     np.testing.assert_allclose(found, wanted, atol=1e-6)
-    assert (found == 0).any() and (found > 0.5).any()
-
-
-def test_a_caption_without_a_near_reference_scores_0():
-    image = candidate = np.array([[1.0, 0.0]])
-    away = np.array([[[-1.0, 0.0], [-1.0, 1.0]]])
-    assert np.array(ref_clip_score(image, candidate, away)) == 0
+    assert found[19] == 0 and (found > 0.5).any()
 
 
 def test_absent_references_change_nothing():
@@ -68,14 +64,12 @@ def test_absent_references_change_nothing():
 def test_samples_broadcast_against_their_image():
     image, candidate, references = embeddings()
     samples = np.stack([candidate, candidate[::-1]], axis=1)
-    scores = clip_score(image[:, None], samples)
-    assert scores.shape == (20, 2)
-    wanted = clip_score(image, candidate)
-    np.testing.assert_allclose(scores[:, 0], wanted, atol=1e-6)
-    scores = ref_clip_score(image[:, None], samples, references[:, None])
-    wanted = ref_clip_score(image, candidate, references)
-    assert scores.shape == (20, 2)
-    np.testing.assert_allclose(scores[:, 0], wanted, atol=1e-6)
+    for score, several in ((clip_score, ()), (ref_clip_score, (references,))):
+        apart = [others[:, None] for others in several]
+        scores = score(image[:, None], samples, *apart)
+        assert scores.shape == (20, 2)
+        wanted = score(image, candidate, *several)
+        np.testing.assert_allclose(scores[:, 0], wanted, atol=1e-6)
 
 
 def test_half_precision_is_widened():
@@ -113,9 +107,6 @@ def test_other_spaces_are_refused():
         clip_score(np.ones((2, 3)), np.ones((2, 4)))
     with pytest.raises(ValueError, match="`references` must have shape"):
         ref_clip_score(np.ones(3), np.ones(3), np.ones(3))
-
-
-def test_no_references_at_all_are_refused():
     one = np.ones((2, 3))
     with pytest.raises(ValueError, match="`references` must hold at least one"):
         ref_clip_score(one, one, np.ones((2, 0, 3)))

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfcap.metrics.retrieval_counts import RetrievalCounts
 from tfcap.metrics.retrieval_counts import compare_on_device
 from tfcap.metrics.retrieval_counts import compare_on_host
 
@@ -32,14 +31,3 @@ def test_sums_in_bytes_do_not_overflow(shape):
     )
     assert np.all(row_above == shape[1]) and not np.any(row_equal)
     assert np.all(column_equal == shape[0]) and not np.any(column_above)
-
-
-def test_a_query_without_a_truth_has_no_rank():
-    # Query 1 has no truth; candidates score higher than its -inf.
-    scores = np.array([[3.0, 1.0, 2.0], [1.0, 2.0, 3.0], [1.0, 5.0, 5.0]])
-    counts = RetrievalCounts(3)
-    queries, truths = np.array([0, 2]), np.array([2, 1])
-    counts.set_own(queries, scores[queries, truths])
-    own = counts.own[:, None]
-    counts.add(slice(None), (scores > own).sum(1), (scores == own).sum(1))
-    np.testing.assert_array_equal(counts.ranks(), [2.0, np.nan, 1.5])

@@ -20,6 +20,7 @@ CASES = {
 def test_tiles_hold_every_pair_once_and_truths_first(ids, block_size):
     shape = 11, len(ids)
     tiles = lay_tiles(ids, shape, block_size)
+    most = np.bincount(ids[ids >= 0], minlength=1).max()
     seen, truths = np.zeros(shape, int), np.zeros(shape, int)
     for group in (tiles.diagonal, tiles.others):
         for blocks, columns in group:
@@ -27,20 +28,10 @@ def test_tiles_hold_every_pair_once_and_truths_first(ids, block_size):
             np.testing.assert_array_equal(ids[texts], tiles.ids[columns])
             for rows in blocks:
                 seen[rows, texts] += 1
-                if group is tiles.diagonal:
-                    truths[rows, texts] += 1
+                truths[rows, texts] += group is tiles.diagonal
+                # A tile is a block, or the texts of one image.
+                size = (rows.stop - rows.start) * len(texts)
+                assert size <= block_size**2 or len(texts) <= most
     assert np.all(seen == 1)
     own = np.flatnonzero(ids >= 0)
     assert np.all(truths[ids[own], own] == 1)
-
-
-@pytest.mark.parametrize("block_size", [1, 2, 4, 7, 100])
-@pytest.mark.parametrize("ids", CASES.values(), ids=CASES)
-def test_a_tile_is_a_block_or_the_texts_of_one_image(ids, block_size):
-    tiles = lay_tiles(ids, (11, len(ids)), block_size)
-    most = np.bincount(ids[ids >= 0], minlength=1).max()
-    for blocks, columns in (*tiles.diagonal, *tiles.others):
-        for rows in blocks:
-            width = columns.stop - columns.start
-            size = (rows.stop - rows.start) * width
-            assert size <= max(block_size, 1) ** 2 or width <= most

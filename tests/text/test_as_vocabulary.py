@@ -34,18 +34,17 @@ def sentencepiece():
     return library.SentencePieceProcessor(model_proto=model.getvalue())
 
 
+def layer(**options):
+    return keras.layers.TextVectorization(standardize=None, **options)
+
+
 def keras_layer():
-    return keras.layers.TextVectorization(
-        standardize=None, vocabulary=["<s>", "</s>", *WORDS]
-    )
+    return layer(vocabulary=["<s>", "</s>", *WORDS])
 
 
 def characters():
-    return keras.layers.TextVectorization(
-        standardize=None,
-        split="character",
-        vocabulary=["^", "$", *dict.fromkeys("".join(WORDS) + " ")],
-    )
+    letters = dict.fromkeys("".join(WORDS) + " ")
+    return layer(split="character", vocabulary=["^", "$", *letters])
 
 
 def hub(name, *arguments, **options):
@@ -142,29 +141,19 @@ def test_the_duck_types_of_transformers_and_of_characters():
 
 def test_words_that_a_layer_lacks_have_the_id_of_its_own_token():
     known = ["<bos>", "<eos>", "dog"]
-    layer = keras.layers.StringLookup(vocabulary=known, oov_token="[?]")
-    vocabulary = as_vocabulary(layer)
-    assert vocabulary.encode("dog zebra") == [*layer(["dog", "zebra"])]
+    lookup = keras.layers.StringLookup(vocabulary=known, oov_token="[?]")
+    vocabulary = as_vocabulary(lookup)
+    assert vocabulary.encode("dog zebra") == [*lookup(["dog", "zebra"])]
     assert vocabulary.unk == 0
-    layer = keras.layers.StringLookup(vocabulary=known, num_oov_indices=0)
-    assert as_vocabulary(layer).encode("dog") == [2]
+    lookup = keras.layers.StringLookup(vocabulary=known, num_oov_indices=0)
+    assert as_vocabulary(lookup).encode("dog") == [2]
     with pytest.raises(KeyError, match="zebra"):
-        as_vocabulary(layer).encode("dog zebra")
-
-
-def test_a_layer_pads_with_its_own_mask():
-    layer = keras.layers.StringLookup(
-        vocabulary=["<bos>", "<eos>", "dog"], mask_token="[MASK]"
-    )
-    vocabulary = as_vocabulary(layer)
+        as_vocabulary(lookup).encode("dog zebra")
+    # It pads with its own mask.
+    lookup = keras.layers.StringLookup(vocabulary=known, mask_token="[MASK]")
+    vocabulary = as_vocabulary(lookup)
     assert vocabulary.pad == 0 and vocabulary.tokens[0] == "[MASK]"
-    assert vocabulary.encode("dog zebra") == [*layer(["dog", "zebra"])]
-
-
-def test_a_vocabulary_of_words_has_no_pieces():
-    words = Vocabulary(WORDS)
-    with pytest.raises(TypeError, match="`tokenizer` must split strings"):
-        word_pieces(words, words)
+    assert vocabulary.encode("dog zebra") == [*lookup(["dog", "zebra"])]
 
 
 def test_captions_are_encoded_by_a_tokenizer_as_they_are_written():
@@ -193,30 +182,26 @@ def test_special_ids_can_be_given():
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    "tokenizer, options, message",
     [
-        ({"eos": 6}, r"`eos` must be an id in \[0, 6\) or a piece"),
-        ({"pad": "<none>"}, "`pad` must be an id"),
-        ({"size": 5}, "`size` must be at least 6"),
+        (Transformers(), {"eos": 6}, r"`eos` must be an id in \[0, 6\) or a"),
+        (Transformers(), {"pad": "<none>"}, "`pad` must be an id"),
+        (Transformers(), {"size": 5}, "`size` must be at least 6"),
+        (Vocabulary(WORDS), {"eos": 2}, "left to a vocabulary that has them"),
+        (layer(vocabulary=WORDS), {}, "`eos` must be known"),
+        (layer(output_mode="multi_hot", vocabulary=WORDS), {}, 'mode="int"`'),
+        (WORDS, {}, "be a tokenizer of Keras"),
     ],
 )
-def test_ids_that_are_not_there_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        as_vocabulary(Transformers(), **options)
+def test_what_cannot_be_a_vocabulary_is_refused(tokenizer, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        as_vocabulary(tokenizer, **options)
 
 
-def test_what_cannot_be_a_vocabulary_is_refused():
-    with pytest.raises(ValueError, match="`eos` must be known"):
-        as_vocabulary(keras.layers.TextVectorization(vocabulary=WORDS))
-    with pytest.raises(ValueError, match="left to a vocabulary that has them"):
-        as_vocabulary(Vocabulary(WORDS), eos=2)
-    with pytest.raises(TypeError, match="be a tokenizer of Keras"):
-        as_vocabulary(WORDS)
-    layer = keras.layers.TextVectorization(
-        output_mode="multi_hot", vocabulary=WORDS
-    )
-    with pytest.raises(ValueError, match='of `output_mode="int"`'):
-        as_vocabulary(layer)
+def test_what_a_vocabulary_of_a_tokenizer_lacks_is_told():
+    words = Vocabulary(WORDS)
+    with pytest.raises(TypeError, match="`tokenizer` must split strings"):
+        word_pieces(words, words)
     with pytest.raises(TypeError, match="saved by the library"):
         as_vocabulary(keras_layer()).save("vocabulary.json")
     with pytest.raises(ValueError, match=r"`ids` must lie in \[0, 10\)"):

@@ -20,17 +20,13 @@ PIECES = "have marks of pieces of words"
 #: How a caption is written, what is said of it, and what is shown.
 KINDS = [
     ("<start> {} <end>", MARKERS, "<start>"),
-    ("{} <end>", MARKERS, "<end>"),
     ("<s>{}</s>", MARKERS, "</s>"),
-    ("<bos> {} <eos>", MARKERS, "<eos>"),
     ("<SOS> {} <EOS>", MARKERS, "<EOS>"),
     ("startseq {} endseq", MARKERS, "endseq"),
     ("[CLS] {} [SEP]", MARKERS, "[SEP]"),
     ("[start] {} [end] [PAD] [PAD]", MARKERS, "[PAD]"),
-    ("{}<|endoftext|>", MARKERS, "<|endoftext|>"),
     ("<|startoftext|>{}<|endoftext|>", MARKERS, "<|startoftext|>"),
     ("<|im_start|>{}<|im_end|>", MARKERS, "<|im_end|>"),
-    ("{} <pad> <pad>", MARKERS, "<pad>"),
     ("a <unk> {}", MARKERS, "<unk>"),
     ("xxbos {} xxeos", MARKERS, "xxbos"),
     ("_START_ {} _END_", MARKERS, "_END_"),
@@ -99,19 +95,13 @@ def test_of_ordinary_captions_nothing_is_told(captions, references):
 
 
 def test_of_tricky_captions_the_unknown_word_alone_is_told():
-    captions = [caption for caption, _ in GOLDEN]
-    (told,) = remarks(captions, [[caption] for caption in captions])
+    (told,) = remarks([*GOLDEN], [[caption] for caption in GOLDEN])
     assert "have markers (<unk>)" in told
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        *("a", "_", "[", "<", "a.", "[1 ", "<end> ", "b'", "1 ", "\u0120"),
-        *("<|", "<|a", "< ", "#", "_end_"),
-    ],
-)
-def test_a_pathological_caption_takes_linear_time(piece):
-    start = time.process_time()
-    caption_remarks([piece * 20_000], [["a"]])
-    assert time.process_time() - start < 2.0
+def test_a_pathological_caption_takes_linear_time():
+    pieces = ["a", "_", "[", "<", "a.", "[1 ", "<end> ", "b'", "1 ", "\u0120"]
+    for piece in (*pieces, "<|", "<|a", "< ", "#", "_end_"):
+        start = time.process_time()
+        caption_remarks([piece * 20_000], [["a"]])
+        assert time.process_time() - start < 2.0

@@ -24,7 +24,7 @@ def test_patterns_are_such_as_re2_knows(pattern):
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_needs_what_it_says(rule):
     assert len(rule.needs) <= 1
-    texts = [f"  {caption}  ".replace(" ", "  ") for caption, _ in GOLDEN]
+    texts = [f"  {caption}  ".replace(" ", "  ") for caption in GOLDEN]
     found = [text for text in texts if re.search(rule.pattern, text)]
     assert all(rule.needs in text for text in found)
 

@@ -50,16 +50,10 @@ def java(captions):
     return found[1::2]
 
 
-@pytest.mark.parametrize("caption, words", GOLDEN)
-def test_tricky_captions_split_as_java_splits_them(caption, words):
-    assert caption_tokenize(caption) == words.split()
-
-
-def test_a_batch_is_its_captions_in_their_order():
-    captions = [caption for caption, _ in GOLDEN]
-    wanted = [words.split() for _, words in GOLDEN]
-    assert caption_tokenize_batch(captions) == wanted
-    assert caption_tokenize_batch(iter(captions)) == wanted
+def test_tricky_captions_split_as_java_splits_them():
+    assert {c: " ".join(caption_tokenize(c)) for c in GOLDEN} == GOLDEN
+    wanted = [words.split() for words in GOLDEN.values()]
+    assert caption_tokenize_batch(iter(GOLDEN)) == wanted
     assert caption_tokenize_batch([]) == []
 
 
@@ -73,14 +67,7 @@ def test_real_captions_split_as_java_split_them(shared_data, name):
 
 @pytest.mark.slow
 def test_java_itself_agrees():
-    captions, wanted = zip(*GOLDEN, strict=True)
-    assert java(captions) == [words.split() for words in wanted]
-
-
-@pytest.mark.slow
-def test_java_itself_agrees_on_real_captions(shared_data):
-    captions = read_captions(shared_data, "coco")[::10]
-    assert caption_tokenize_batch(captions) == java(captions)
+    assert java(GOLDEN) == [words.split() for words in GOLDEN.values()]
 
 
 #: Odd words that are known to be split differently from Java.
@@ -101,18 +88,10 @@ def test_java_itself_agrees_on_odd_captions():
     assert len(wrong) < 0.025 * len(captions), wrong[:50]
 
 
-@given(st.lists(st.text()))
-def test_any_unicode_gives_words_without_white_space(captions):
-    rows = caption_tokenize_batch(captions)
-    assert len(rows) == len(captions)
-    for words in rows:
-        assert all(word and word.split() == [word] for word in words)
-
-
-@given(st.text(alphabet=st.sampled_from("aSTdn'\u2019`.,-:5 /@#&\t()é\u2028")))
-def test_glued_signs_never_fail(caption):
+@given(st.text() | st.text("aSTdn'\u2019`.,-:5 /@#&\t()é\u2028"))
+def test_any_text_gives_words_without_white_space(caption):
     words = caption_tokenize(caption)
-    assert words == [word for word in " ".join(words).split() if word]
+    assert words == " ".join(words).split()
 
 
 @given(st.text(), st.characters(categories=["Cc", "Zl", "Zp"]), st.text())
@@ -122,35 +101,18 @@ def test_no_caption_shifts_another_one(before, control, after):
     assert [rows[0], rows[2]] == [["a", "dog"], ["two", "cats"]]
 
 
-def test_what_java_takes_for_a_new_line_is_white_space():
-    for sign in "\n\r\v\f\u2028\u2029\x1c\x1d\x1e":
+def test_new_lines_of_java_and_halves_of_characters_are_white_space():
+    for sign in "\n\r\v\f\u2028\u2029\x1c\x1d\x1e\ud83d\udc00":
         assert caption_tokenize(f"a{sign}b") == ["a", "b"]
 
 
-def test_half_a_character_is_white_space():
-    assert caption_tokenize("a \ud83d b\udc00c") == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize(
-    "piece",
-    ["n'", "a.", "a..", "http://", "a@", "<a", "'s", "5-", "1/", "o'a", "x"],
-)
-def test_a_pathological_caption_takes_linear_time(piece):
-    start = time.process_time()
-    caption_tokenize(piece * 20_000)
-    assert time.process_time() - start < 2.0
-
-
-@pytest.mark.parametrize("text", [None, 3, b"a dog", ["a", "dog"]])
-def test_what_is_no_caption_is_refused(text):
-    with pytest.raises(TypeError, match="`text` must be a string. Received"):
-        caption_tokenize(text)
-
-
-@pytest.mark.parametrize("texts", ["a dog", None])
-def test_what_is_no_batch_is_refused(texts):
-    with pytest.raises(TypeError, match="`texts` must be an iterable"):
-        caption_tokenize_batch(texts)
+def test_what_is_no_caption_is_refused():
+    for text in (None, b"a dog", ["a", "dog"]):
+        with pytest.raises(TypeError, match="`text` must be a string. Receiv"):
+            caption_tokenize(text)
+    for texts in ("a dog", None):
+        with pytest.raises(TypeError, match="`texts` must be an iterable"):
+            caption_tokenize_batch(texts)
 
 
 @pytest.mark.parametrize(
@@ -190,13 +152,14 @@ def test_words_of_any_script_stay_whole(word):
 @given(st.text())
 def test_no_character_but_white_space_is_lost(text):
     text = unicodedata.normalize("NFC", text.lower())
-    for typographic, plain in ("\u2018'", "\u2019'", '\u201c"', '\u201d"'):
-        text = text.replace(typographic, plain)
+    text = text.translate(str.maketrans("\u2018\u2019\u201c\u201d", "''\"\""))
     assert "".join(word_tokenize(text)) == "".join(text.split())
     assert all(word_tokenize(text))
 
 
-def test_a_pathological_sentence_takes_linear_time():
-    start = time.perf_counter()
-    word_tokenize("n'" * 20_000 + "-" * 20_000 + "a." * 20_000)
-    assert time.perf_counter() - start < 2.0
+@pytest.mark.parametrize("tokenize", [caption_tokenize, word_tokenize])
+def test_a_pathological_caption_takes_linear_time(tokenize):
+    for piece in "n' a. a.. http:// a@ <a 's 5- 1/ o'a x -".split():
+        start = time.process_time()
+        tokenize(piece * 20_000)
+        assert time.process_time() - start < 2.0

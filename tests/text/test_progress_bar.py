@@ -22,18 +22,12 @@ def clock(monkeypatch):
 
 def written(file, clock, **options):
     """What is written while two parts take one and four seconds."""
-    with (
-        contextlib.redirect_stderr(file),
-        ProgressBar(**options) as progress,
-    ):
-        for seconds, arguments in (
-            (0.0, ("bleu", 0, 8)),
-            (1.0, ("bleu", 8, 8)),
-            (1.0, ("meteor", 0, 1000)),
-            (3.0, ("meteor", 500, 1000)),
-            (5.0, ("meteor", 1000, 1000)),
-        ):
-            clock[0] = seconds
+    seconds = iter([0.0, 1.0, 1.0, 3.0, 5.0])
+    done = [("bleu", 0, 8), ("bleu", 8, 8)]
+    done += [("meteor", number, 1000) for number in (0, 500, 1000)]
+    redirected = contextlib.redirect_stderr(file)
+    with redirected, ProgressBar(**options) as progress:
+        for clock[0], arguments in zip(seconds, done):
             progress(*arguments)
     return file.getvalue()
 

@@ -71,18 +71,15 @@ def test_one_image_bounds_nothing():
     for each in [0.5], [0.5, np.nan]:
         some = {"rouge_l": Scores(0.5, np.array(each))}
         more = {"rouge_l": Scores(0.2, np.full(len(each), 0.2))}
-        found = score_differences(some, more)["rouge_l"]
-        assert found == (0.3, -np.inf, np.inf)
-    assert "    -inf     +inf" in differences_table({"rouge_l": found})
+        found = score_differences(some, more)
+        assert found["rouge_l"] == (0.3, -np.inf, np.inf)
+    assert "    -inf     +inf" in differences_table(found)
 
 
 def test_what_cannot_be_drawn_is_left_out_and_other_images_are_refused():
     each = np.array([0.5, 1.0])
     plain = {"meteor_java": Scores(0.9, each)}
     assert score_differences(plain, plain) == {}
-    some = {"bleu_1": ResampledScores(1.5, each, lambda w: w @ each)}
-    found = score_differences(some, some)["bleu_1"]
-    assert found == (0.0, 0.0, 0.0)
     # Of one caption there is nothing to say.
     some = {"spice_spacy": Scores(0.5, np.array([0.0, np.nan, 1.0]))}
     drawn = some["spice_spacy"].resampled(np.array([[1, 5, 1], [2, 0, 1]]))

@@ -53,12 +53,6 @@ def test_other_scores_are_those_of_their_functions():
     assert training.language_model is training.language_model
 
 
-def test_rare_words_do_not_make_n_grams_alike():
-    training = tfcap.text.TrainingCaptions(["a zebra", "a dog", "a dog"])
-    found = training.scores([["a", "yak"], ["a", "zebra"]])
-    assert found["novel_bigrams"].each.tolist() == [1, 0]
-
-
 def test_one_string_is_refused():
     with pytest.raises(TypeError, match="several captions"):
         tfcap.text.TrainingCaptions("a dog")

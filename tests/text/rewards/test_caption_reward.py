@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from tests.caption_files import coco
 from tfcap.text import DocumentFrequencies
 from tfcap.text import MissingScoreError
 from tfcap.text import Vocabulary
@@ -27,7 +28,6 @@ from tfcap.text.rewards import cider_d_reward
 from tfcap.text.rewards import cider_r_reward
 from tfcap.text.rewards import meteor_reward
 from tfcap.text.rewards import rouge_l_reward
-from tfcap.text.rewards.caption_reward import score_texts
 from tfcap.text.scores.cider import cider_r
 from tfcap.text.scores.scores import Scores
 
@@ -76,26 +76,18 @@ def test_scores_are_those_of_an_evaluation(tmp_path):
     wanted = expected(lambda *x: bleu(*x, max_order=2, smoothing="floor")[1])
     reward = bleu_reward(max_order=2, smoothing="floor")
     np.testing.assert_allclose(called(reward), wanted)
-    assert reward.__name__ == "bleu_2" and all(
-        type(x) is float for x in called(reward)
-    )
-
-
-@pytest.mark.parametrize("order", [0, "4", True])
-def test_an_order_that_is_none_is_refused_where_the_reward_is_made(order):
-    with pytest.raises(ValueError, match="`max_order` must be an integer"):
-        bleu_reward(max_order=order)
+    assert reward.__name__ == "bleu_2"
+    assert {type(score) for score in called(reward)} == {float}
 
 
 def test_the_end_of_a_caption_counts():
     corpus = [["a dog on a mat"], ["a cat on a mat"], ["a dog"], ["a cat"]]
-    references = [["a dog on a mat"]] * 2
-    cut, whole = cider_d_reward(corpus)(
-        ["a dog on a", "a dog on mat"], references=references
-    )
-    table = DocumentFrequencies.from_references(corpus, count_eos=False)
-    cut_unseen, whole_unseen = cider_d_reward(table)(
-        ["a dog on a", "a dog on mat"], references=references
+    unseen = DocumentFrequencies.from_references(corpus, count_eos=False)
+    (cut, whole), (cut_unseen, whole_unseen) = (
+        cider_d_reward(frequencies)(
+            ["a dog on a", "a dog on mat"], references=[corpus[0]] * 2
+        )
+        for frequencies in (corpus, unseen)
     )
     assert cut - whole < cut_unseen - whole_unseen
 
@@ -124,7 +116,6 @@ def message(content, role="assistant"):
         [message("A red bus.")],
         [message("I ask"), message("a dog", "tool"), message("A red bus.")],
         [message([{"type": "text", "text": "A red bus."}, {"type": "image"}])],
-        ({"content": "A red bus."},),
     ],
 )
 def test_conversations_are_read(completion):
@@ -149,11 +140,11 @@ def test_what_is_the_same_is_scored_once():
         return Scores(0.0, np.arange(len(candidates)) + 1.0)
 
     reward = CaptionReward(score, "numbers", extract=lambda text: text[4:])
-    said = ["so: a bus", "so: a dog", "so: a bus", "so: a bus"]
-    found = reward(said, references=["A bus", "A dog", "A bus", "Buses"])
+    said = ["so: A bus's", "so: a dog", "so: A bus's", "so: A bus's"]
+    found = reward(said, references=["A bus!", "A dog", "A bus!", "Buses"])
     assert found == [1.0, 2.0, 1.0, 3.0]
     ((candidates, references),) = asked
-    assert candidates == [["a", "bus"], ["a", "dog"], ["a", "bus"]]
+    assert candidates == [["a", "bus", "'s"], ["a", "dog"], ["a", "bus", "'s"]]
     assert references == [[["a", "bus"]], [["a", "dog"]], [["buses"]]]
 
 
@@ -164,7 +155,6 @@ def test_what_is_the_same_is_scored_once():
         (["a"], {"references": []}, ValueError, "Received: 0 entries"),
         ([5], {"references": ["a"]}, TypeError, "`completions` must be str"),
         ([[5]], {"references": ["a"]}, TypeError, "Received: \\[5\\]"),
-        (["a"], {"references": [5]}, TypeError, "`references` must hold a"),
         (["a"], {"references": [["a", 5]]}, TypeError, "'a', 5"),
     ],
 )
@@ -185,6 +175,9 @@ def test_bad_options_are_refused(tmp_path):
         cider_d_reward(CORPUS, sigma=0)
     with pytest.raises(ValueError, match="`smoothing` must be one of"):
         bleu_reward(smoothing="some")
+    for order in (0, "4", True):
+        with pytest.raises(ValueError, match="`max_order` must be an integer"):
+            bleu_reward(max_order=order)
     with pytest.raises(TypeError, match="must be a string. Received: text=5"):
         rouge_l_reward(extract=len)(["a bus"], references=["a"])
 
@@ -208,15 +201,10 @@ def test_frequencies_of_coco_are_counted_once(
     fake_package, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("TFCAP_CACHE", str(tmp_path / "cache"))
-    pairs = [(i, text) for i, texts in enumerate(CORPUS) for text in texts]
-    content = {
-        "images": [{"id": i} for i in range(len(CORPUS))],
-        "annotations": [{"image_id": i, "caption": x} for i, x in pairs],
-    }
     path = fake_package / "spice" / "spice-1.0.jar"
     with zipfile.ZipFile(path, "w") as jar:
         name = "coco/annotations/captions_train2014.json"
-        jar.writestr(name, json.dumps(content))
+        jar.writestr(name, json.dumps(coco(dict(enumerate(CORPUS)))))
     wanted = called(cider_d_reward(CORPUS))
     assert called(cider_d_reward("coco")) == wanted
     (kept,) = (tmp_path / "cache" / "coco").iterdir()
@@ -241,8 +229,8 @@ def test_the_lines_for_other_trainers_run(monkeypatch, capsys):
     )
 
     class ORM:
-        def __init__(self, args=None, **kwargs):
-            self.args = args
+        def __init__(self, args=None):
+            pass
 
     swift = types.SimpleNamespace(ORM=ORM, orms={})
     monkeypatch.setitem(sys.modules, "swift", types.ModuleType("swift"))
@@ -264,42 +252,3 @@ def test_the_lines_for_other_trainers_run(monkeypatch, capsys):
     ]
     assert scores == pytest.approx(wanted)
     assert len(blocks) == 5
-
-
-def asked(captions, references):
-    """What is asked of a score, and what becomes of its answer."""
-    calls = []
-
-    def score(candidates, references):
-        calls.append((candidates, references))
-        return Scores(0.0, np.arange(len(candidates)) + 1.0)
-
-    found = score_texts(score, captions, references)
-    return calls, found.tolist()
-
-
-def test_captions_are_split_as_an_evaluation_splits_them():
-    calls, found = asked(
-        ["A dog's bed.", "two dogs"], [["The dog, asleep!"], ["Dogs", "two"]]
-    )
-    (call,) = calls
-    assert call == (
-        [["a", "dog", "'s", "bed"], ["two", "dogs"]],
-        [[["the", "dog", "asleep"]], [["dogs"], ["two"]]],
-    )
-    assert found == [1.0, 2.0]
-
-
-def test_nothing_is_worth_nothing():
-    calls, found = asked(["", "a dog", "a cat", "."], [["a"], [], ["a"], ["a"]])
-    assert calls == [([["a", "cat"]], [[["a"]]])]
-    assert found == [0.0, 0.0, 1.0, 0.0]
-    assert asked(["", ""], [["a"], []]) == ([], [0.0, 0.0])
-
-
-def test_errors_of_the_score_are_those_of_the_function():
-    def score(candidates, references):
-        raise OSError("no such parser")
-
-    with pytest.raises(OSError, match="no such parser"):
-        score_texts(score, ["a"], [["a"]])

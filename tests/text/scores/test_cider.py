@@ -28,13 +28,6 @@ def test_cider_is_that_of_a_loop_over_dictionaries(corpus):
     np.testing.assert_allclose(scores.each, wanted, atol=1e-12)
 
 
-@given(naive.corpora(least=2))
-def test_cider_is_at_least_cider_d_and_at_most_10(corpus):
-    plain, defended = cider(*corpus), tfcap.text.cider_d(*corpus)
-    assert (plain.each >= defended.each - 1e-12).all()
-    assert (plain.each <= 10 + 1e-9).all()
-
-
 def test_repeating_a_telling_word_pays_in_cider_but_not_in_cider_d():
     references = [[list("abcde")], [list("abfgh")]]
     said = [["a", "c"], ["a", "c", "c", "c"]]
@@ -58,21 +51,6 @@ def test_cider_d_gives_the_golden_values_of_pycocoevalcap():
     np.testing.assert_allclose(scores.each, golden["each"], atol=1e-11)
 
 
-def test_cider_d_gives_the_published_example_of_the_reference_formula():
-    references = [
-        naive.split(["a man rides a horse", "a man on a horse"]),
-        naive.split(["two dogs play", "dogs playing on grass"]),
-        naive.split(["a red bus on the street", "the bus is red"]),
-    ]
-    candidates = naive.split(
-        ["a man rides a horse", "dogs on the grass", "a bus"]
-    )
-    scores = tfcap.text.cider_d(candidates, references)
-    wanted = [6.68411278, 1.24425297, 1.07925500]
-    np.testing.assert_allclose(scores.each, wanted, atol=5e-9)
-    assert scores.corpus == pytest.approx(3.00254025, abs=5e-9)
-
-
 @given(naive.corpora(least=2))
 def test_cider_d_is_that_of_a_loop_over_dictionaries(corpus):
     frequencies = naive.document_frequencies(corpus[1])
@@ -84,52 +62,27 @@ def test_cider_d_is_that_of_a_loop_over_dictionaries(corpus):
     np.testing.assert_allclose(scores.each, wanted, atol=1e-12)
 
 
-@given(naive.corpora(least=2))
-def test_cider_d_lies_between_0_and_10(corpus):
-    scores = tfcap.text.cider_d(*corpus)
-    assert ((scores.each >= 0) & (scores.each <= 10 + 1e-9)).all()
-
-
-@given(naive.corpora(least=2))
-def test_the_order_of_captions_and_of_references_does_not_matter(corpus):
-    candidates, references = corpus
-    turned = [r[::-1] for r in references[::-1]]
-    forward = tfcap.text.cider_d(candidates, references)
-    backward = tfcap.text.cider_d(candidates[::-1], turned)
-    np.testing.assert_allclose(forward.each, backward.each[::-1], atol=1e-12)
-
-
-@given(naive.captions.filter(lambda words: len(words) > 3))
-def test_the_only_reference_itself_scores_10(words):
-    scores = tfcap.text.cider_d([words, ["z"]], [[words], [["y"]]])
-    np.testing.assert_allclose(scores.each, [10, 0], atol=1e-12)
-
-
 def test_a_shared_list_of_references_is_as_good_as_copies_of_it():
     candidates = naive.CANDIDATES[:2] * 3
     shared = naive.REFERENCES[:2] * 3
     copied = [[list(words) for words in r] for r in shared]
-    np.testing.assert_allclose(
-        tfcap.text.cider_d(candidates, shared).each,
-        tfcap.text.cider_d(candidates, copied).each,
-        rtol=1e-12,
+    found, wanted = (
+        tfcap.text.cider_d(candidates, references).each
+        for references in (shared, copied)
     )
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
 def test_a_wider_sigma_forgives_another_length():
-    scores = [
-        tfcap.text.cider_d(naive.CANDIDATES, naive.REFERENCES, sigma=s).corpus
-        for s in (1.0, 6.0, 1e6)
-    ]
-    assert scores == sorted(scores)
+    words = naive.CANDIDATES, naive.REFERENCES
+    sigmas = (1.0, 6.0, 1e6)
+    scores = [tfcap.text.cider_d(*words, sigma=s).corpus for s in sigmas]
+    assert scores == sorted(scores) and scores[0] < scores[2]
 
 
-def test_references_of_one_image_alone_are_refused():
+def test_what_makes_no_cider_is_refused():
     with pytest.raises(ValueError, match="at least 2 images"):
         tfcap.text.cider_d([["a", "dog"]], [[["a", "dog"], ["dog"]]])
-
-
-def test_a_sigma_of_0_is_refused():
     with pytest.raises(ValueError, match="`sigma` must be positive"):
         tfcap.text.cider_d([["a"]] * 2, [[["a"]]] * 2, sigma=0)
 
@@ -162,42 +115,29 @@ def test_document_frequencies_of_the_references_change_nothing(vocabulary):
     np.testing.assert_allclose(scores.each, golden, atol=1e-11)
 
 
-def test_one_image_has_a_score_with_given_frequencies(vocabulary):
-    candidates, references = encoded(vocabulary)
-    scores = tfcap.text.cider_d(
-        candidates[:1], references[:1], table(vocabulary)
-    )
-    assert scores.corpus > 1
-
-
 def test_words_end_like_ids_with_eos_where_the_table_counts_it(vocabulary):
-    np.testing.assert_allclose(
-        tfcap.text.cider_d(*encoded(vocabulary), table(vocabulary)).each,
-        tfcap.text.cider_d(
-            naive.CANDIDATES, naive.REFERENCES, table(None)
-        ).each,
-        rtol=1e-12,
-    )
+    words = naive.CANDIDATES, naive.REFERENCES
+    wanted = tfcap.text.cider_d(*words, table(None)).each
+    candidates, references = encoded(vocabulary)
+    given = table(vocabulary)
+    found = tfcap.text.cider_d(candidates, references, given).each
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    # With given frequencies, one image has a score, too.
+    found = tfcap.text.cider_d(candidates[:1], references[:1], given).each
+    np.testing.assert_allclose(found, wanted[:1], rtol=1e-12)
 
 
 def test_a_word_that_is_written_like_the_end_is_none():
-    frequencies = tfcap.text.DocumentFrequencies.from_references(
-        naive.REFERENCES
-    )
     first = naive.REFERENCES[0][0]
     said = [[*first, "<eos>", *first], [*first, "unheard", *first]]
-    scores = tfcap.text.cider_d(said, [naive.REFERENCES[0]] * 2, frequencies)
+    scores = tfcap.text.cider_d(said, [naive.REFERENCES[0]] * 2, table(None))
     assert scores.each[0] == scores.each[1] > 0
 
 
-def test_words_are_refused_where_ids_were_counted(vocabulary):
+def test_words_or_ids_of_another_vocabulary_are_refused(vocabulary):
+    words = naive.CANDIDATES, naive.REFERENCES
     with pytest.raises(TypeError, match="Captions must hold ids"):
-        tfcap.text.cider_d(
-            naive.CANDIDATES, naive.REFERENCES, table(vocabulary)
-        )
-
-
-def test_ids_of_another_vocabulary_are_refused(vocabulary):
+        tfcap.text.cider_d(*words, table(vocabulary))
     ids = [[vocabulary.size - 1], [vocabulary.size]]
     with pytest.raises(ValueError, match=f"from 0 to {vocabulary.size - 1}"):
         tfcap.text.cider_d(ids, [[i] for i in ids], table(vocabulary))

@@ -17,7 +17,6 @@ REFERENCES = [[["a"], ["the", "a"]], [["cats"]], [["c"]] * 5]
 CAPTIONS = [
     ["A man rides a horse.", "A man on a horse", "Someone is riding horses!"],
     ["Two dogs play.", "Dogs playing on grass (in the sun)", "2 dogs"],
-    ["A red bus on the street", "The bus, it's red", "a bus -- a red one"],
     ["asdf", "Women's shoes", "a pair of women's shoes"],
 ]
 
@@ -56,10 +55,11 @@ def test_a_program_that_fails_is_told(fake_spice):
 
 
 def test_captions_must_be_aligned_and_split():
-    with pytest.raises(ValueError, match="same length"):
-        meteor_java(CANDIDATES, REFERENCES[:2])
-    with pytest.raises(TypeError, match="lists of words"):
-        spice(["a cat"], [[["a"]]])
+    for score in meteor, meteor_java, spice:
+        with pytest.raises(ValueError, match="same length"):
+            score(CANDIDATES, REFERENCES[:2])
+        with pytest.raises(TypeError, match="lists of words"):
+            score(["a cat"], [[["a"]]])
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from hypothesis import given
 
 import tfcap
 from tests.text.scores import naive
-from tests.text.scores.test_caption_statistics import SETS
 from tfcap.text.scores.bleu import mutual_bleu
 
 
@@ -14,15 +13,6 @@ def test_mbleu_gives_the_golden_values_of_the_reference_code():
     np.testing.assert_allclose([s.corpus for s in scores], golden["corpus"])
     each = [score.each for score in scores]
     np.testing.assert_allclose(each, golden["each"], atol=1e-11)
-
-
-def test_mbleu_gives_the_published_example():
-    scores = mutual_bleu(SETS)
-    np.testing.assert_allclose(
-        [score.corpus for score in scores],
-        [0.69907407, 0.56080187, 0.32421809, 5.5398e-5],
-        atol=5e-9,
-    )
 
 
 @given(naive.sets)
@@ -38,12 +28,6 @@ def test_mbleu_is_the_mean_bleu_of_every_place(sets):
         assert score.corpus == pytest.approx(mean, abs=1e-12)
         each = np.mean([part.each for part in parts], axis=0)
         np.testing.assert_allclose(score.each, each, atol=1e-12)
-
-
-def test_the_same_caption_again_and_again_has_mbleu_1():
-    words = "a man rides a horse".split()
-    for scores in mutual_bleu([[words] * 3]):
-        assert scores.corpus == pytest.approx(1)
 
 
 def test_a_single_caption_of_an_image_is_refused():
