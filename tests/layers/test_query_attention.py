@@ -16,13 +16,7 @@ def by_hand(layer, query, memory, mask):
     seen, weights = np.zeros((2, 3, 6)), np.zeros((2, 3, 5))
     for i in range(2):
         for j in range(3):
-            z = np.array(
-                [
-                    np.tanh(wm.T @ memory[i, k] + wq.T @ query[i, j] + b)
-                    @ wa[:, 0]
-                    for k in range(5)
-                ]
-            )
+            z = np.tanh(memory[i] @ wm + query[i, j] @ wq + b) @ wa[:, 0]
             z = np.exp(z) * mask[i, j]
             if z.sum() > 0:
                 weights[i, j] = z / z.sum()
