@@ -97,7 +97,7 @@ def test_compiled_models_save_and_load(name, tmp_path):
     loss, labels, scores = CASES[name]
     inputs = keras.Input(scores.shape[1:])
     model = keras.Model(inputs, keras.layers.Dense(scores.shape[-1])(inputs))
-    model.compile("sgd", loss=loss)
+    model.compile("sgd", loss=loss, run_eagerly=True)
     model.fit(scores, labels, epochs=1, verbose=0)
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
