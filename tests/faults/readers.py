@@ -242,66 +242,6 @@ DENSE = [
 ]
 
 
-def told_dialogs(path):
-    split = load_visdial(path)
-    arrays = split.question_index, split.answer_index, split.gt_index
-    return [
-        *(split.image_ids.tolist(), split.captions),
-        *(split.questions, split.answers),
-        *(array.tolist() for array in (*arrays, split.options)),
-    ]
-
-
-def plain_dialogs(content):
-    data = content["data"]
-    questions, answers = data["questions"], data["answers"]
-    hidden = "test" in str(content.get("split", ""))
-    dialogs = data["dialogs"]
-    ids = [image_key(dialog["image_id"]) for dialog in dialogs]
-    assert all(type(i) is int for i in ids) and len(set(ids)) == len(ids)
-    captions = [dialog["caption"] for dialog in dialogs]
-    assert all(isinstance(x, str) for x in questions + answers + captions)
-    assert all(isinstance(dialog["dialog"], list) for dialog in dialogs)
-    rounds = max(len(dialog["dialog"]) for dialog in dialogs)
-    (size,) = {
-        len(turn["answer_options"])
-        for dialog in dialogs
-        for turn in dialog["dialog"]
-        if turn.get("answer_options") is not None
-    } or {0}
-    tables = [np.full((len(dialogs), rounds), -1) for _ in range(3)]
-    options = np.full((len(dialogs), rounds, size), -1)
-    for d, dialog in enumerate(dialogs):
-        for r, turn in enumerate(dialog["dialog"]):
-            last = hidden and r == len(dialog["dialog"]) - 1
-            said, shown = turn.get("answer"), turn.get("answer_options")
-            truth = turn.get("gt_index")
-            tables[0][d, r] = checked_index(turn["question"], questions)
-            if shown is None:
-                assert hidden
-            else:
-                options[d, r] = [checked_index(x, answers) for x in shown]
-            if said is None:
-                assert last
-            else:
-                tables[1][d, r] = checked_index(said, answers)
-            if "gt_index" in turn:
-                checked_index(truth, range(size))
-            elif shown and said is not None:
-                truth = shown.index(said)
-            if truth is not None:
-                tables[2][d, r] = truth
-                if shown and said is not None:
-                    assert answers[shown[truth]] == answers[said]
-    arrays = [array.tolist() for array in (*tables, options)]
-    return [ids, captions, questions, answers, *arrays]
-
-
-def checked_index(value, items):
-    assert type(value) is int and 0 <= value < len(items)
-    return value
-
-
 def told_relevance(path):
     found = load_relevance(path, np.array([100, 101]), np.ones((2, 3, 4), bool))
     return np.nan_to_num(found, nan=-1.0).tolist()
@@ -383,7 +323,7 @@ READERS = {
     ),
     "tgif": text_reader(TGIF, load_captions),
     "image_list": text_reader(LIST, read_image_ids, plain_list),
-    "visdial": json_reader(DIALOGS, told_dialogs, plain_dialogs),
+    "visdial": json_reader(DIALOGS, load_visdial),
     "dense": json_reader(DENSE, told_relevance, plain_relevance),
     "vocabulary": json_reader(
         {"format": "tfcap-vocabulary", "words": list(VOCABULARY.words)},

@@ -51,9 +51,10 @@ def test_every_changed_bit_is_seen_and_no_cut_is_taken_for_damage(tmp_path):
     data, folder = path.read_bytes(), str(tmp_path)
     first = list(starts(data))
     assert EventFiles().damage(folder) == []
-    for place in range(len(data)):
+    # Of every third byte: of all parts of a record, many.
+    for place in range(0, len(data), 3):
         changed = bytearray(data)
-        changed[place] ^= 1 << place % 8
+        changed[place] ^= 1 << place // 3 % 8
         path.write_bytes(changed)
         (sentence,) = EventFiles().damage(folder)
         at = max(start for start in first if start <= place)

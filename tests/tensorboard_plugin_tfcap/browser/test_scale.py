@@ -24,7 +24,7 @@ def test_a_thousand_runs_are_drawn_and_an_axis_changes(view, large):
     before = view.marks()
     assert len({mark["name"] for mark in before}) == 20
     view.frame.get_by_label("Vertical").select_option("r@1")
-    view.wait("() => document.querySelector('h2').innerText.includes('@1 ag')")
+    view.titled("@1 ag")
     assert view.marks()[0]["y"] != before[0]["y"]
-    view.frame.get_by_role("button", name="Figure 3").click()
+    view.button("Figure 3").click()
     view.wait("() => document.querySelector('.plot').data.length > 100")
