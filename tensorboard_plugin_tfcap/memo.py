@@ -3,14 +3,14 @@
 import threading
 from collections import OrderedDict
 
+#: Kinds of results that are kept.
+_MOST = 12
+
 
 class SeriesMemo:
     """Keeps what was made of each series while that series is the same.
 
     Of a log that grows, what has not grown is neither read nor made again.
-
-    Args:
-        most: Integer, kinds of results that are kept. Defaults to `12`.
 
     Example:
 
@@ -27,8 +27,7 @@ class SeriesMemo:
     [1, 2, 2]
     """
 
-    def __init__(self, most=12):
-        self._most = most
+    def __init__(self):
         self._kinds = OrderedDict()
         self._lock = threading.Lock()
 
@@ -57,6 +56,11 @@ class SeriesMemo:
         with self._lock:
             self._kinds[kind] = fresh
             self._kinds.move_to_end(kind)
-            while len(self._kinds) > self._most:
+            while len(self._kinds) > _MOST:
                 self._kinds.popitem(last=False)
         return {key: result for key, (_, result) in fresh.items()}
+
+    def result(self, kind, revision, make):
+        """The result of `make()` while a revision is the same."""
+        found = self.results(kind, {kind: revision}, lambda _: {kind: make()})
+        return found[kind]

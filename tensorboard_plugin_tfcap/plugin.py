@@ -11,7 +11,6 @@ from tensorboard.plugins import base_plugin
 from werkzeug import wrappers
 
 from tensorboard_plugin_tfcap import static_files
-from tensorboard_plugin_tfcap.cache import RevisionCache
 from tensorboard_plugin_tfcap.dataset import presented
 from tensorboard_plugin_tfcap.event_files import EventFiles
 from tensorboard_plugin_tfcap.figure_view import figure_view
@@ -59,7 +58,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         self._comparison = comparison
         flags = getattr(context, "flags", None)
         self._kept = dict(getattr(flags, "samples_per_plugin", None) or {})
-        self._cache = RevisionCache()
+        self._datasets = SeriesMemo()
         self._memo = SeriesMemo()
         self._files = EventFiles(_CHECK)
         self._seen = SeenMethods()
@@ -194,7 +193,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
             except (OSError, ValueError) as error:
                 raise QueryError(f"--tfcap_comparison: {error}") from error
 
-        dataset = self._cache.get(key, revision, read)
+        dataset = self._datasets.result(key, revision, read)
         # Titles of another grouping have no place among these.
         dataset = self._seen.ordered((*key[:2], query.group), dataset)
         return dataset.directed(query)

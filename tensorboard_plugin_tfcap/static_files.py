@@ -5,14 +5,7 @@ import os
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 #: What may be served, and as what.
-TYPES = {
-    ".js": "application/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".json": "application/json",
-    ".html": "text/html",
-}
+TYPES = {".js": "application/javascript", ".css": "text/css"}
 
 
 def static_path(name: str):

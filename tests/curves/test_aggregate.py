@@ -8,6 +8,7 @@ from tfcap.curves import Curve
 from tfcap.curves import compare_curves
 from tfcap.curves import mean_interval
 from tfcap.curves.aggregate import Aggregate
+from tfcap.curves.aggregate import student_t_quantile
 from tfcap.curves.lines import line_band
 
 VALUES = [3.0, 1.0, 8.0]
@@ -63,15 +64,45 @@ def test_curves_are_compared_and_banded_by_it():
 
 
 @pytest.mark.parametrize(
-    "given", [{"center": "mode"}, {"bounds": "x"}, {"level": 1.0}]
+    "given, told",
+    [
+        ({"center": "mode"}, "`center` must be"),
+        ({"bounds": "x"}, "`bounds` must be"),
+        ({"level": 0.0}, r"`level` must be in \(0, 1\)"),
+        ({"level": 1.0}, r"`level` must be in \(0, 1\)"),
+        # Student's interval is of means.
+        ({"center": "median"}, "'bootstrap' or 'range'"),
+        (
+            {"center": "median", "bounds": "bootstrap", "samples": 0},
+            "`samples` must be at least 1",
+        ),
+    ],
 )
-def test_what_is_no_aggregate_is_refused(given):
-    with pytest.raises(ValueError, match=f"`{next(iter(given))}` must be"):
+def test_what_is_no_aggregate_is_refused(given, told):
+    with pytest.raises(ValueError, match=told):
         Aggregate(**given)
 
 
-def test_students_interval_is_of_means():
-    with pytest.raises(ValueError, match="'bootstrap' or 'range'"):
-        Aggregate("median")
-    with pytest.raises(ValueError, match="must not be empty"):
-        Aggregate()([])
+def test_one_value_says_nothing_of_its_spread_and_none_are_refused():
+    assert mean_interval([2.0]) == (2.0, -math.inf, math.inf)
+    with pytest.raises(ValueError, match="`values` must not be empty"):
+        mean_interval([])
+
+
+# Published tables of the t distribution, two-sided 95 % and 99 %.
+@pytest.mark.parametrize(
+    "freedom, at_95, at_99",
+    [
+        *((1, 12.706, 63.657), (2, 4.303, 9.925), (3, 3.182, 5.841)),
+        *((4, 2.776, 4.604), (9, 2.262, 3.250), (1000, 1.962, 2.581)),
+    ],
+)
+def test_quantiles_are_those_of_the_tables(freedom, at_95, at_99):
+    assert round(student_t_quantile(0.975, freedom), 3) == at_95
+    assert round(student_t_quantile(0.995, freedom), 3) == at_99
+
+
+def test_intervals_of_a_mean_hold_as_often_as_they_say():
+    draws = np.random.default_rng(0).normal(3.0, 2.0, size=(2000, 4))
+    hits = [i.low <= 3.0 <= i.high for i in map(mean_interval, draws)]
+    assert abs(np.mean(hits) - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 2000)

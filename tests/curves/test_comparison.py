@@ -48,11 +48,6 @@ def test_differences_are_of_the_same_seeds():
     assert all(map(math.isnan, found["luo"].difference))
 
 
-def test_one_seed_says_nothing_of_its_spread():
-    found = compare_curves({"luo": CURVES["luo"]}, at=0.85)
-    assert found["luo"].interval == pytest.approx((61.0, -math.inf, math.inf))
-
-
 def test_naturalness_is_compared_at_a_recall():
     found = compare_curves(CURVES, at=70.0, of="naturalness", baseline="luo")
     # From 65 at 1.2 to 85 at 0.8, and from 51 at 0.9 to 71 at 0.8.
@@ -67,14 +62,6 @@ def test_a_range_is_compared_by_its_mean_recall():
     assert list(found["st"].values) == [0, 1]
     half = compare_curves(CURVES, at=(0.8, 0.9))
     assert half["luo"].values == pytest.approx({0: 61.0})
-
-
-def test_a_level_widens_the_intervals():
-    narrow = compare_curves(CURVES, at=1.0, aggregate=Aggregate(level=0.5))[
-        "psst"
-    ].interval
-    wide = compare_curves(CURVES, at=1.0)["psst"].interval
-    assert wide.low < narrow.low < narrow.high < wide.high
 
 
 @pytest.mark.parametrize(
@@ -98,9 +85,6 @@ def test_curves_overlap_where_all_of_them_go():
     assert curve_overlap(both) == (1.1, 1.2)
     assert curve_overlap(both, of="recall") == (68.0, 79.0)
     assert curve_overlap([line(), line(low=0.9)]) == (0.9, 1.2)
-
-
-def test_an_overlap_of_nothing_is_refused():
     with pytest.raises(ValueError, match="`curves` must hold a curve"):
         curve_overlap([])
     with pytest.raises(ValueError, match="`of` must be"):
@@ -144,10 +128,7 @@ def test_several_settings_can_make_a_method():
     both = records(rho=0.25) + records(rho=0.75)
     found = group_curves(both, by=("method", "rho"))
     assert list(found) == [("psst", 0.25), ("psst", 0.75)]
-
-
-def test_points_that_differ_in_another_setting_are_not_put_in_one_curve():
-    both = records(rho=0.25) + records(rho=0.75)
+    # Otherwise they would stand in one curve.
     with pytest.raises(ValueError, match="two for method='psst', .* Name the"):
         group_curves(both)
     with pytest.raises(ValueError, match="two for method='psst'"):
@@ -172,61 +153,54 @@ def test_a_method_without_a_weight_is_a_point():
         group_curves([point, {**point, "lambda": 1e-3}])
 
 
+def falling(*naturalness):
+    """A curve that falls from one naturalness to another."""
+    return Curve(naturalness, [50.0, 70.0][: len(naturalness)])
+
+
 def test_areas_are_over_what_all_curves_cover():
-    curves = {
-        "a": {0: Curve([3.0, 1.0], [50.0, 70.0])},
-        "b": {0: Curve([2.0, 0.0], [50.0, 70.0])},
-    }
-    curves["c"] = {0: Curve([2.2, 0.8], [50.0, 70.0])}
+    curves = {"a": falling(3, 1), "b": falling(2, 0), "c": falling(2.2, 0.8)}
+    curves = {name: {0: curve} for name, curve in curves.items()}
     (a, b, c), notices = curve_areas(curves)
     assert notices == [] and (a["low"], a["high"]) == (1.0, 2.0)
     assert (a["area"], b["area"]) == pytest.approx((65.0, 55.0))
     assert c["interval"] == [None, None]
 
 
-def test_who_is_far_off_has_none_and_is_named():
+@pytest.mark.parametrize(
+    "curves, names, told",
+    [
+        (
+            {"a": {0: (3, 2)}, "b": {0: (3.1, 1.9)}, "c": {0: (1, 0.9)}},
+            ["a", "b"],
+            "c does not go from 2 to 3, and has no area.",
+        ),
+        ({"a": {0: (3, 2), 1: (1, 0)}}, [], "no range"),
+        (
+            {"a": {0: (3, 2)}, "b": {0: (1,)}},
+            ["a"],
+            "b: no seed has two points, so it has no area.",
+        ),
+        ({"b": {0: (1,)}}, [], "no method has a curve"),
+    ],
+)
+def test_what_has_no_area_is_named(curves, names, told):
     curves = {
-        "a": {0: Curve([3.0, 2.0], [50.0, 70.0])},
-        "b": {0: Curve([3.1, 1.9], [50.0, 70.0])},
-        "c": {0: Curve([1.0, 0.9], [50.0, 70.0])},
+        name: {seed: falling(*ends) for seed, ends in seeds.items()}
+        for name, seeds in curves.items()
     }
-    found, notices = curve_areas(curves)
-    assert [area["method"] for area in found] == ["a", "b"]
-    assert notices == ["c does not go from 2 to 3, and has no area."]
-
-
-def test_seeds_without_a_range_in_common_have_none():
-    curves = {
-        0: Curve([3.0, 2.0], [5.0, 7.0]),
-        1: Curve([1.0, 0.0], [5.0, 7.0]),
-    }
-    found, notices = curve_areas({"a": curves})
-    assert found == [] and "no range" in notices[0]
-
-
-def test_a_single_point_does_not_count():
-    curves = {
-        "a": {0: Curve([3.0, 2.0], [50.0, 70.0])},
-        "b": {0: Curve([1.0], [50.0])},
-    }
-    assert [found["method"] for found in curve_areas(curves)[0]] == ["a"]
-    assert "no method has a curve" in curve_areas({"b": curves["b"]})[1][0]
+    found, (notice,) = curve_areas(curves)
+    assert [area["method"] for area in found] == names and told in notice
 
 
 def test_a_seed_of_a_single_point_is_one_of_all_seeds():
-    curves = {
-        "a": {seed: Curve([3.0, 1.0], [50.0, 70.0]) for seed in (0, 1)},
-        "b": {0: Curve([2.0], [50.0])},
-    }
-    alone = {"b": curves["b"], "a": {2: Curve([1.0], [50.0])}}
-    curves["a"][2] = Curve([1.0], [50.0])
-    (area,), notices = curve_areas(curves)
+    curves = {"a": {0: falling(3, 1), 1: falling(3, 1), 2: falling(1)}}
+    curves["b"] = {0: falling(2)}
+    (area,), _ = curve_areas(curves)
     assert (area["method"], area["seeds"], area["of"]) == ("a", 2, 3)
     assert (area["low"], area["high"]) == (1.0, 3.0)
-    assert notices == ["b: no seed has two points, so it has no area."]
     assert operating_point(curves, "naturalness") == 3.0
-    assert operating_point(alone, "naturalness") is None
-    assert "no method has a curve" in curve_areas(alone)[1][0]
+    assert operating_point({"b": curves["b"]}, "naturalness") is None
 
 
 def test_the_crossing_may_be_chosen_and_is_counted():

@@ -88,9 +88,6 @@ def test_naturalness_and_recall_are_read_alike():
 def test_nothing_is_read_off_beyond_the_points(naturalness):
     with pytest.warns(UserWarning, match="it goes from 0.6 to 1.3"):
         assert np.isnan(SMOOTH.recall_at(naturalness))
-
-
-def test_nothing_is_read_off_beyond_the_recalls():
     with pytest.warns(UserWarning, match="no recall of 80.1"):
         assert np.isnan(SMOOTH.naturalness_at(80.1))
 
@@ -155,15 +152,18 @@ def test_an_area_beyond_the_points_is_not_made_up():
         SMOOTH.area(1.2, 0.9)
 
 
-def test_points_that_are_not_there_are_refused():
-    with pytest.raises(ValueError, match="`recall` must be finite"):
-        Curve([1.0, 0.9], [60.0, float("nan")])
-    with pytest.raises(ValueError, match="n of 2, 1 and 2"):
-        Curve([1.0, 0.9], [60.0])
-    with pytest.raises(ValueError, match="must have one shape"):
-        Curve([], [])
-    with pytest.raises(ValueError, match="in which a value is repeated"):
-        Curve([1.0, 0.9], [60.0, 70.0], [1e-3, 1e-3])
+@pytest.mark.parametrize(
+    "points, told",
+    [
+        (([1.0, 0.9], [60.0, float("nan")]), "`recall` must be finite"),
+        (([1.0, 0.9], [60.0]), "n of 2, 1 and 2"),
+        (([], []), "must have one shape"),
+        (([1, 0.9], [60, 70], [1e-3] * 2), "in which a value is repeated"),
+    ],
+)
+def test_what_is_no_curve_is_refused(points, told):
+    with pytest.raises(ValueError, match=told):
+        Curve(*points)
 
 
 def test_a_crossing_that_does_not_exist_is_refused():
@@ -176,19 +176,6 @@ def test_a_curve_does_not_change_with_the_arrays_it_was_made_of():
     curve = Curve([1.0, 0.9], recall)
     recall[:] = 0.0
     assert curve.recall_at(0.95) == pytest.approx(65.0)
-
-
-def test_the_front_is_what_a_loop_finds():
-    rng = np.random.default_rng(0)
-    points = np.round(rng.random((40, 2)), 1)
-    wanted = {
-        i
-        for i, a in enumerate(points)
-        if not any((b >= a).all() and (b > a).any() for b in points)
-    }
-    found = pareto_front(*points.T)
-    assert set(found.tolist()) == wanted
-    assert (np.diff(points[found, 0]) <= 0).all()
 
 
 def test_a_turned_sign_is_a_turned_direction():

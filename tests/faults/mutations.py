@@ -30,7 +30,7 @@ def mutated_bytes(data, random):
         Bytes.
     """
     for _ in range(random.choice((1, 1, 1, 2, 5))):
-        data = random.choice(_BYTES)(data or b"\0", random)
+        data = _spoiled(data or b"\0", random)
     return data
 
 
@@ -102,7 +102,7 @@ def mutated_json(content, random):
     if how < 0.1:
         return mutated_bytes(gzip.compress(data, mtime=0), random)
     if how < 0.12:
-        key, *_ = _keys(content) or [""]
+        key = next(iter(content), "") if isinstance(content, dict) else ""
         return data.replace(b"{", b'{"%s": 1,' % key.encode(), 1)
     if how < 0.14:
         deep = random.choice((b"[", b'{"a":')) * 200_000
@@ -122,68 +122,44 @@ def mutated_lines(data, random):
     """
     lines = data.split(b"\n")
     for _ in range(random.choice((1, 1, 2))):
-        i, j = (random.randrange(len(lines)) for _ in range(2))
-        lines = random.choice(
+        place = random.randrange(len(lines))
+        line, other = lines[place], random.choice(lines)
+        lines[place : place + 1] = random.choice(
             (
-                lines[:i] + lines[i + 1 :],
-                [*lines[:i], lines[j], *lines[i:]],
-                [*lines[:i], lines[i] + lines[j], *lines[i + 1 :]],
-                [*lines[:i], lines[i][::-1], *lines[i + 1 :]],
-                [x.replace(b"\t", b" ") if x is lines[i] else x for x in lines],
-                [x.replace(b"#", b"") if x is lines[i] else x for x in lines],
-                [x.replace(b" ", b"\t") if x is lines[i] else x for x in lines],
-                [x + b"\r" for x in lines],
-                [*lines[:i], b"", b"  ", *lines[i:]],
-                [*lines[:i], "\u2028\x0b\u00e9\x85".encode(), *lines[i:]],
+                *((), (line, other), (line + other,), (line[::-1],)),
+                (line.replace(b"\t", b" "),),
+                (line.replace(b"#", b""),),
+                (line.replace(b" ", b"\t"),),
+                *((line + b"\r",), (line, b"", b"  ")),
+                (line, "\u2028\x0b\u00e9\x85".encode()),
             )
-        ) or [b""]
+        )
+        lines = lines or [b""]
     return b"\n".join(lines)
 
 
-def _flip(data, random):
-    place = random.randrange(len(data))
-    flipped = data[place] ^ (1 << random.randrange(8))
-    return data[:place] + bytes([flipped]) + data[place + 1 :]
-
-
-def _cut(data, random):
-    return data[: random.randrange(len(data))]
-
-
-def _overwrite(data, random):
+def _spoiled(data, random):
+    """Bytes of which a part is another, gone, or there twice."""
     start, size = random.randrange(len(data)), random.choice((1, 4, 64, 512))
-    size = min(size, len(data) - start)
+    before, part = data[:start], data[start : start + size]
+    flipped = bytes([part[0] ^ (1 << random.randrange(8))]) + part[1:]
     filling = random.choice((b"\0", b"\xff", random.randbytes(1)))
-    return data[:start] + filling * size + data[start + size :]
-
-
-def _delete(data, random):
-    start, size = random.randrange(len(data)), random.choice((1, 3, 30))
-    return data[:start] + data[start + size :]
-
-
-def _insert(data, random):
-    start = random.randrange(len(data) + 1)
-    piece = random.choice(
+    odd = random.choice(
         (
             *(b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b'"', b"\\", b"\\ud800"),
             *(b"{", b"]", b",", b"\n", b"\t", b"\r", b"NaN", b"-", b"1e999"),
             *(random.randbytes(3), b"\xed\xa0\x80", "\u00e9".encode()),
         )
     )
-    return data[:start] + piece + data[start:]
-
-
-def _repeat(data, random):
-    start, size = random.randrange(len(data)), random.choice((1, 20, 200))
-    return data[: start + size] + data[start:]
-
-
-def _append(data, random):
-    return data + random.choice((b"\0" * 9, b"}", b"\n", b"more", data))
-
-
-_BYTES = (_flip, _flip, _cut, _overwrite, _delete, _insert, _repeat, _append)
+    after = data[start + size :]
+    return random.choice(
+        (
+            *(before + flipped + after, before + flipped + after),
+            *(before, before + after, before + filling * len(part) + after),
+            *(before + part + part + after, before + odd + part + after),
+            data + random.choice((b"\0" * 9, b"}", b"\n", b"more", data)),
+        )
+    )
 
 
 def _changed(content, random):
@@ -226,7 +202,3 @@ def _places(content, way=()):
     for key, value in pairs:
         yield (*way, key)
         yield from _places(value, (*way, key))
-
-
-def _keys(content):
-    return [*content] if isinstance(content, dict) else []

@@ -139,25 +139,28 @@ def write_state(state, folder):
             (folder / path).write_bytes(content)
 
 
-def least_progress(power, folder, progress):
-    """The least that a failure leaves, at every time.
+def least_progress(folder, write, read):
+    """The least that a power failure leaves, at every time of some writing.
 
     Args:
-        power: `Power` that has recorded.
-        folder: Path of an empty folder.
-        progress: Function of a folder with what is left that returns a
-            number; it may change the folder.
+        folder: `pathlib.Path` of an empty folder.
+        write: Function of a folder, below which it writes.
+        read: Function of a folder with what is left that returns a number;
+            it may change the folder.
 
     Returns:
         List of numbers, by time.
     """
-    found, least = {}, {}
+    root, found, least = folder / "run", {}, {}
+    root.mkdir()
+    with Power(root).recorded() as power:
+        write(root)
     for time, state in power.states():
         key = frozenset(state.items())
         if key not in found:
-            place = folder / str(len(found))
-            place.mkdir(parents=True)
+            place = folder / f"left_{len(found)}"
+            place.mkdir()
             write_state(state, place)
-            found[key] = progress(place)
+            found[key] = read(place)
         least[time] = min(found[key], least.get(time, found[key]))
     return [least[time] for time in sorted(least)]

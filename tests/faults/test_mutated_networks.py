@@ -98,34 +98,19 @@ def test_a_network_of_which_a_part_reaches_beyond_the_end_is_refused(
     assert "EOFError" in refusal(path)
 
 
-def lambda_layer(config):
-    code = keras.layers.Lambda(lambda x: x).get_config()
-    config["config"]["layers"][1] = {
-        **config["config"]["layers"][1],
-        "module": "keras.layers",
-        "class_name": "Lambda",
-        "registered_name": None,
-        "config": code,
-    }
+def claiming(module, name, registered, **more):
+    """What the network's layer is to be."""
+    about = {"module": module, "class_name": name}
+    return about | {"registered_name": registered, **more}
 
 
-def foreign(module, name):
-    def change(config):
-        config["config"]["layers"][1] |= {
-            "module": module,
-            "class_name": name,
-            "registered_name": name,
-        }
-
-    return change
-
-
+CODE = keras.layers.Lambda(lambda x: x).get_config()
 ATTACKS = {
-    "code": lambda_layer,
-    "a function of the system": foreign("os", "system"),
-    "a process": foreign("subprocess", "Popen"),
-    "what imports": foreign("tests.faults.imported", "Bad"),
-    "what downloads": foreign("keras.utils", "get_file"),
+    "code": claiming("keras.layers", "Lambda", None, config=CODE),
+    "a function of the system": claiming("os", "system", "system"),
+    "a process": claiming("subprocess", "Popen", "Popen"),
+    "what imports": claiming("tests.faults.imported", "Bad", "Bad"),
+    "what downloads": claiming("keras.utils", "get_file", "get_file"),
 }
 
 
@@ -136,7 +121,7 @@ def test_nothing_in_a_network_runs(good, tmp_path, attack, monkeypatch):
     monkeypatch.setattr("subprocess.Popen", ran.append)
 
     def change(config):
-        ATTACKS[attack](config)
+        config["config"]["layers"][1] |= ATTACKS[attack]
         return json.dumps(config)
 
     path = tmp_path / "attack.keras"

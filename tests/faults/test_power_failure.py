@@ -1,16 +1,11 @@
 """After a power failure all is there that was reported as done.
 
-At every moment of a run, in what `power.py` finds that the disk may hold; and
-on a disk whose image is copied in the midst of a run, where root may mount one.
+At every moment of a run, in what `power.py` finds that the disk may hold.
 """
 
-import contextlib
 import json
 import os
 import pathlib
-import shutil
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -19,10 +14,8 @@ import pytest
 from reproduce.study import Study
 from reproduce.sweep import Sweep
 from reproduce.world.built_folder import built_folder
-from tests.faults.power import Power
 from tests.faults.power import least_progress
 from tests.training.resumed import epochs_done
-from tests.training.resumed import save
 from tfcap._io import make_folder
 from tfcap._io import whole_file
 from tfcap.data import DatasetBatches
@@ -69,12 +62,10 @@ def never_less(progress):
 
 
 def test_a_power_failure_leaves_a_network_or_its_checkpoint(tmp_path):
-    root = tmp_path / "run"
-    root.mkdir()
-    with Power(root).recorded() as power:
-        train(root / "study")
     found = least_progress(
-        power, tmp_path / "left", lambda folder: done(folder / "study")
+        tmp_path,
+        lambda root: train(root / "study"),
+        lambda folder: done(folder / "study"),
     )
     assert set(never_less(found)) == set(range(EPOCHS + 2))
 
@@ -84,17 +75,16 @@ def test_a_power_failure_leaves_the_networks_of_a_recorded_point(tmp_path):
         train(pathlib.Path(folder))
         return {"r@1": 1.0}
 
+    def sweep(root):
+        assert not Sweep(root / "sweep", run, {"seed": [0]}, verbose=0).work()
+
     def progress(folder):
         records = list(folder.glob("sweep/points/*/record.json"))
         found = max(map(done, folder.glob("sweep/points/*")), default=0)
         assert not records or found == EPOCHS + 1
         return found + len(records)
 
-    root = tmp_path / "run"
-    root.mkdir()
-    with Power(root).recorded() as power:
-        assert not Sweep(root / "sweep", run, {"seed": [0]}, verbose=0).work()
-    found = least_progress(power, tmp_path / "left", progress)
+    found = least_progress(tmp_path, sweep, progress)
     assert set(never_less(found)) == set(range(EPOCHS + 3))
 
 
@@ -109,26 +99,23 @@ def test_checkpoints_of_a_kept_network_do_not_stay(tmp_path):
     assert not checkpoints.exists()
 
 
-def test_the_record_finds_what_is_not_synced(tmp_path):
-    root = tmp_path / "run"
-    root.mkdir()
+@pytest.mark.parametrize("synced, least", [(False, 0), (True, 4)])
+def test_the_record_finds_what_is_not_synced(tmp_path, synced, least):
+    def write(root):
+        with open(root / "b", "w") as file:
+            file.write("word")
+            file.flush()
+            if synced:
+                os.fsync(file.fileno())
+        os.replace(root / "b", root / "a")
+        folder = os.open(root, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
 
-    def size(folder):
-        return (folder / "a").exists() and (folder / "a").stat().st_size
+    def size(root):
+        return (root / "a").exists() and (root / "a").stat().st_size
 
-    for synced, least in ((False, 0), (True, 4)):
-        with Power(root).recorded() as power:
-            with open(root / "b", "w") as file:
-                file.write("word")
-                file.flush()
-                if synced:
-                    os.fsync(file.fileno())
-            os.replace(root / "b", root / "a")
-            folder = os.open(root, os.O_RDONLY)
-            os.fsync(folder)
-            os.close(folder)
-        left = tmp_path / str(synced)
-        assert least_progress(power, left, size)[-1] == least
+    assert least_progress(tmp_path, write, size)[-1] == least
 
 
 def write_text(root):
@@ -156,8 +143,10 @@ def read_network(root):
     return int(load_network(path).get_weights()[0][0, 0])
 
 
-def about():
-    return {"version": 1, "seed": 2, "sizes": {"train": 1, "val": 1, "test": 1}}
+def world(root, write):
+    sizes = {"train": 1, "val": 1, "test": 1}
+    about = {"version": 1, "seed": 2, "sizes": sizes}
+    return built_folder(root / "cache", "world", about, write, progress=False)
 
 
 def write_world(root):
@@ -165,20 +154,19 @@ def write_world(root):
         (folder / "deep").mkdir()
         (folder / "deep" / "a.json").write_text("[1, 2]")
 
-    built_folder(root / "cache", "world", about(), write, progress=False)
+    world(root, write)
 
 
 def read_world(root):
     def write(folder, about):
         raise FileNotFoundError
 
-    with contextlib.suppress(FileNotFoundError):
-        path = built_folder(
-            root / "cache", "world", about(), write, progress=False
-        )
-        assert json.loads((path / "deep" / "a.json").read_text()) == [1, 2]
-        return 1
-    return 0
+    try:
+        path = world(root, write)
+    except FileNotFoundError:
+        return 0
+    assert json.loads((path / "deep" / "a.json").read_text()) == [1, 2]
+    return 1
 
 
 def features():
@@ -213,59 +201,5 @@ def read_features(root):
     ],
 )
 def test_what_a_writer_has_returned_from_stays(write, read, stages, tmp_path):
-    root = tmp_path / "run"
-    root.mkdir()
-    with Power(root).recorded() as power:
-        write(root)
-    found = never_less(least_progress(power, tmp_path / "left", read))
+    found = never_less(least_progress(tmp_path, write, read))
     assert found[0] == 0 and found[-1] == stages
-
-
-@pytest.fixture
-def image(tmp_path):
-    """File that holds a small disk, the folder where it is, and a mount."""
-    path = tmp_path / "disk.img"
-    folders = []
-
-    def mount(path, folder):
-        folder.mkdir()
-        order = ["mount", "-o", "loop", path, folder]
-        made = subprocess.run(order, capture_output=True, text=True)
-        if made.returncode:
-            pytest.skip(f"no disk can be mounted here: {made.stderr.strip()}")
-        folders.append(folder)
-        return folder
-
-    if sys.platform != "linux" or os.geteuid():
-        pytest.skip("only root may mount a disk")
-    if not (shutil.which("mkfs.ext4") and shutil.which("mount")):
-        pytest.skip("there is no `mkfs.ext4` or no `mount`")
-    with open(path, "wb") as file:
-        file.truncate(16 << 20)
-    subprocess.run(["mkfs.ext4", "-q", path], check=True)
-    yield path, mount
-    for folder in reversed(folders):
-        subprocess.run(["umount", folder], check=True)
-
-
-def test_a_disk_that_loses_its_power_keeps_the_network(image, tmp_path):
-    path, mount = image
-    train(mount(path, tmp_path / "disk") / "study")
-    # What the kernel has not written yet is not in the copy.
-    shutil.copyfile(path, tmp_path / "copy.img")
-    left = mount(tmp_path / "copy.img", tmp_path / "left")
-    assert done(left / "study") == EPOCHS + 1
-
-
-def test_a_disk_that_loses_its_power_in_an_epoch_keeps_the_one_before(
-    image, tmp_path
-):
-    path, mount = image
-    folder = mount(path, tmp_path / "disk")
-    model = network()
-    for epoch in (1, 2):
-        save(model, epoch, folder / "checkpoints")
-    (folder / "checkpoints" / "checkpoint.next.npz").write_bytes(bytes(100))
-    shutil.copyfile(path, tmp_path / "copy.img")
-    left = mount(tmp_path / "copy.img", tmp_path / "left")
-    assert epochs_done(left / "checkpoints") == 2

@@ -64,8 +64,3 @@ def test_dropout_is_only_for_training():
     still = encode(WORDS, mask=MASK)
     assert not np.allclose(still, encode(WORDS, mask=MASK, training=True))
     np.testing.assert_array_equal(still, encode(WORDS, mask=MASK))
-
-
-def test_dropout_of_one_is_refused():
-    with pytest.raises(ValueError, match="dropout=1.0"):
-        AnswerEncoder(6, dropout=1.0)

@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -46,16 +45,6 @@ def test_relaxed_samples_of_the_released_code():
     )
 
 
-@pytest.mark.parametrize("temperature", [0.1, 0.5, 5.0])
-def test_words_come_from_the_distribution_at_any_temperature(temperature):
-    n = 20_000
-    logits = np.tile(np.log(PROBS), (n, 1))
-    words = GumbelSoftmaxST(temperature, seed=0)(logits, training=True).numpy()
-    assert set(np.unique(words)) == {0.0, 1.0}
-    error = np.sqrt(PROBS * (1 - PROBS) / n)
-    assert (np.abs(words.mean(0) - PROBS) < 4 * error).all()
-
-
 def test_rho_is_the_rate_of_relaxed_samples():
     logits = np.tile(np.log(PROBS), (20_000, 1))
     channel = GumbelSoftmaxST(1.0, rho=0.25, seed=0)
@@ -64,38 +53,6 @@ def test_rho_is_the_rate_of_relaxed_samples():
     assert abs(relaxed.mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 20_000)
     # They carry noise: no two alike.
     assert len(np.unique(words[relaxed][:, 0])) > 0.9 * relaxed.sum()
-
-
-def test_temperature_is_annealed_during_fit_and_saved(tmp_path):
-    channel = GumbelSoftmaxST(2.0, name="channel")
-    inputs = keras.Input((3,))
-    outputs = channel(keras.layers.Dense(4)(inputs), training=True)
-    model = keras.Model(inputs, keras.layers.Dense(1)(outputs))
-    model.compile("sgd", "mse")
-
-    class Anneal(keras.callbacks.Callback):
-        def on_epoch_begin(self, epoch, logs=None):
-            channel.temperature.assign(1.0 / (1 + epoch))
-
-    x, y = np.ones((8, 3)), np.ones((8, 1))
-    model.fit(x, y, epochs=4, callbacks=[Anneal()], verbose=0)
-    assert float(channel.temperature.numpy()) == 0.25
-    model.save(tmp_path / "model.keras")
-    again = keras.saving.load_model(tmp_path / "model.keras")
-    loaded = again.get_layer("channel")
-    assert float(loaded.temperature.numpy()) == 0.25
-    assert loaded.get_config()["temperature"] == 2.0
-
-
-def test_it_is_discrete_unless_it_passes_relaxed_samples():
-    assert GumbelSoftmaxST().discrete
-    assert not GumbelSoftmaxST(rho=0.5).discrete
-
-
-@pytest.mark.parametrize("temperature", [0.0, -1.0])
-def test_a_temperature_that_is_not_positive_is_refused(temperature):
-    with pytest.raises(ValueError, match="must be positive.*temperature="):
-        GumbelSoftmaxST(temperature)
 
 
 @pytest.mark.parametrize("rho", [0.0, 1.0])

@@ -1,6 +1,5 @@
 import keras
 import numpy as np
-import pytest
 
 from tfcap.layers.dialog_encoder import QueryAttention
 
@@ -16,13 +15,7 @@ def by_hand(layer, query, memory, mask):
     seen, weights = np.zeros((2, 3, 6)), np.zeros((2, 3, 5))
     for i in range(2):
         for j in range(3):
-            z = np.array(
-                [
-                    np.tanh(wm.T @ memory[i, k] + wq.T @ query[i, j] + b)
-                    @ wa[:, 0]
-                    for k in range(5)
-                ]
-            )
+            z = np.tanh(memory[i] @ wm + query[i, j] @ wq + b) @ wa[:, 0]
             z = np.exp(z) * mask[i, j]
             if z.sum() > 0:
                 weights[i, j] = z / z.sum()
@@ -30,16 +23,13 @@ def by_hand(layer, query, memory, mask):
     return seen, weights
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_equations_one_and_two(masked):
+def test_equations_one_and_two():
     layer = QueryAttention(7)
     layer.build((None, None, 4), (None, None, 6))
     layer.project_query.bias.assign(RNG.normal(size=7))
-    mask = np.ones((2, 3, 5))
-    if masked:
-        mask = RNG.integers(0, 2, size=(2, 3, 5))
-        mask[0, 0] = 0
-    got = layer(QUERY, MEMORY, mask=mask if masked else None)
+    mask = RNG.integers(0, 2, size=(2, 3, 5))
+    mask[0, 0] = 0
+    got = layer(QUERY, MEMORY, mask=mask)
     for a, b in zip(got, by_hand(layer, QUERY, MEMORY, mask)):
         np.testing.assert_allclose(a, b, atol=1e-5)
 

@@ -41,31 +41,20 @@ def test_both_inputs_train_the_table_alike():
     np.testing.assert_allclose(*grads, atol=1e-5)
 
 
-def test_mask_of_ids_is_where_there_is_a_word():
-    mask = keras.src.backend.get_keras_mask(SoftEmbedding(50, 4)(IDS))
-    np.testing.assert_array_equal(mask, IDS != 0)
-
-
-def test_distributions_carry_on_the_mask_they_came_with():
+def test_words_and_what_is_made_of_them_have_a_mask():
     embed = SoftEmbedding(50, 50)
-    again = SoftEmbedding(50, 4)(embed(IDS))
-    mask = keras.src.backend.get_keras_mask(again)
-    np.testing.assert_array_equal(mask, IDS != 0)
-
-
-def test_there_is_no_mask_where_zero_is_a_word():
+    for embedded in (embed(IDS), SoftEmbedding(50, 4)(embed(IDS))):
+        mask = keras.src.backend.get_keras_mask(embedded)
+        np.testing.assert_array_equal(mask, IDS != 0)
+    # Where zero is a word, too, there is none.
     embedded = SoftEmbedding(50, 4, mask_zero=False)(IDS)
     assert keras.src.backend.get_keras_mask(embedded) is None
 
 
 def test_functional_models_take_either():
     embed = SoftEmbedding(50, 4)
-    assert embed(keras.Input((3, None), dtype="int32")).shape == (
-        None,
-        3,
-        None,
-        4,
-    )
+    ids = keras.Input((3, None), dtype="int32")
+    assert embed(ids).shape == (None, 3, None, 4)
     assert embed(keras.Input((3, 50))).shape == (None, 3, 4)
 
 

@@ -92,6 +92,35 @@ def calls(monkeypatch):
     return found
 
 
+def step_by_step(monkeypatch, speaker):
+    """Lets no layer share its steps."""
+    monkeypatch.setattr(
+        type(speaker), "decoding", lambda *sizes: contextlib.nullcontext()
+    )
+    monkeypatch.setattr(_fast, "known_words", lambda vectors: None)
+
+
+def value_of(speaker, batch, channel, feedback):
+    """A function of the words that a speaker draws, and of their chances."""
+    sample = Sample(channel, 2, max_length=4, feedback=feedback, unroll=True)
+    said = sample.decode(speaker, speaker.begin(batch), training=True)
+    return tf.reduce_sum(said.log_probs) + tf.reduce_sum(
+        tf.sin(said.words + 0.5)
+    )
+
+
+def check_close(speaker, ours, plain, least, atol):
+    """Compares gradients by the size of each, or at least some size."""
+    for variable, one, other in zip(
+        speaker.trainable_variables, ours, plain, strict=True
+    ):
+        one, other = (tf.convert_to_tensor(x) for x in (one, other))
+        scale = np.abs(other).max() + least
+        np.testing.assert_allclose(
+            one / scale, other / scale, atol=atol, err_msg=variable.path
+        )
+
+
 #: Layers of a speaker that share their steps.
 SHARING = {"show_tell_start": 3, "att2in": 4, "up_down": 1, "transformer": 1}
 
@@ -104,31 +133,18 @@ def test_a_speaker_has_the_gradients_of_its_steps(
     speaker, batch = speakers.speaker(kind), speakers.batch()
 
     def slopes():
-        channel = GumbelSoftmaxST(seed=0)
-        options = {"feedback": feedback, "unroll": True}
-        sample = Sample(channel, 2, max_length=4, **options)
         with tf.GradientTape() as tape:
-            said = sample.decode(speaker, speaker.begin(batch), training=True)
-            likely = tf.reduce_sum(said.log_probs)
-            value = likely + tf.reduce_sum(tf.sin(said.words + 0.5))
+            channel = GumbelSoftmaxST(seed=0)
+            value = value_of(speaker, batch, channel, feedback)
         return tape.gradient(value, speaker.trainable_variables)
 
     ours = slopes()
     assert len(calls) >= 4 * SHARING[kind]
     calls.clear()
-    monkeypatch.setattr(
-        type(speaker), "decoding", lambda *sizes: contextlib.nullcontext()
-    )
+    step_by_step(monkeypatch, speaker)
     plain = slopes()
     assert not calls
-    for variable, one, other in zip(
-        speaker.trainable_variables, ours, plain, strict=True
-    ):
-        one, other = (tf.convert_to_tensor(x) for x in (one, other))
-        scale = np.abs(other).max() + 1e-6
-        np.testing.assert_allclose(
-            one / scale, other / scale, atol=1e-5, err_msg=variable.path
-        )
+    check_close(speaker, ours, plain, 1e-6, 1e-5)
 
 
 @pytest.mark.parametrize("kind", ["show_tell_start", "att2in"])
@@ -139,30 +155,20 @@ def test_a_penalty_on_a_speakers_gradients_is_that_of_its_steps(
     weights = speaker.trainable_variables
 
     def second():
-        channel = PartialSamplingST(0.5, seed=0)
-        sample = Sample(channel, 2, max_length=3, feedback="relaxed")
         with tf.GradientTape() as outer:
             with tf.GradientTape() as inner:
-                said = sample.decode(speaker, speaker.begin(batch), None, True)
-                value = tf.reduce_sum(tf.sin(said.words + 0.5))
-                value += tf.reduce_sum(said.log_probs)
+                channel = PartialSamplingST(0.5, seed=0)
+                value = value_of(speaker, batch, channel, "relaxed")
             first = inner.gradient(value, weights)
             first = [tf.convert_to_tensor(x) for x in first if x is not None]
             penalty = sum(tf.reduce_sum(x**2) for x in first)
         return outer.gradient(penalty, weights, unconnected_gradients="zero")
 
-    ours = [tf.convert_to_tensor(x) for x in second()]
-    monkeypatch.setattr(
-        type(speaker), "decoding", lambda *sizes: contextlib.nullcontext()
-    )
-    monkeypatch.setattr(_fast, "known_words", lambda vectors: None)
+    ours = second()
+    step_by_step(monkeypatch, speaker)
     plain = [tf.convert_to_tensor(x) for x in second()]
     largest = max(np.abs(x).max() for x in plain)
-    for variable, one, other in zip(weights, ours, plain, strict=True):
-        scale = np.abs(other).max() + 1e-3 * largest
-        np.testing.assert_allclose(
-            one / scale, other / scale, atol=1e-3, err_msg=variable.path
-        )
+    check_close(speaker, ours, plain, 1e-3 * largest, 1e-3)
 
 
 def test_what_is_no_step_is_computed_as_ever(calls):

@@ -42,38 +42,44 @@ def test_the_temperature_of_a_relaxation_is_read_at_every_step():
     assert words().max(-1).mean() > 0.95
 
 
-def test_a_rate_is_read_at_every_step():
-    rho = variable(1.0)
-    words = emitted(PartialSamplingST(rho, seed=0))
+@pytest.mark.parametrize("own", [True, False])
+def test_a_rate_is_read_at_every_step(own):
+    layer = PartialSamplingST(1.0 if own else variable(1.0), seed=0)
+    words = emitted(layer)
     assert (words().max(-1) < 1).all()
-    rho.assign(0.0)
+    layer.rho.assign(0.0)
     assert (words().max(-1) == 1).all()
+    # The config tells what it was made with.
+    assert layer.get_config()["rho"] == 1.0
+
+
+def saved(channel, folder):
+    """A channel that a model was saved with, as it is loaded."""
+    inputs = keras.Input((3,))
+    model = keras.Model(inputs, channel(inputs, training=True))
+    model.save(folder / "model.keras")
+    return keras.saving.load_model(folder / "model.keras").layers[-1]
 
 
 @pytest.mark.parametrize(
-    "make",
+    "kind, name, value",
     [
-        lambda value: Categorical(value),
-        lambda value: GumbelSoftmaxST(value),
-        lambda value: PartialSamplingST(value),
+        (Categorical, "temperature", variable(0.5)),
+        *((GumbelSoftmaxST, "temperature", x) for x in (0.5, variable(0.5))),
+        *((PartialSamplingST, "rho", x) for x in (0.5, variable(0.5))),
     ],
 )
-def test_a_model_with_a_variable_is_saved_with_its_value(make, tmp_path):
-    inputs = keras.Input((3,))
-    model = keras.Model(inputs, make(variable(0.5))(inputs, training=True))
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras").layers[-1]
-    held = getattr(loaded, "temperature", None)
-    held = loaded.rho if held is None else held
-    assert float(keras.ops.convert_to_numpy(held)) == 0.5
+def test_what_was_assigned_is_saved(kind, name, value, tmp_path):
+    channel = kind(**{name: value})
+    getattr(channel, name).assign(0.25)
+    held = getattr(saved(channel, tmp_path), name)
+    assert float(keras.ops.convert_to_numpy(held)) == 0.25
 
 
 def test_a_rate_that_was_assigned_zero_is_saved_as_a_variable(tmp_path):
-    inputs, rho = keras.Input((3,)), variable(0.25)
-    model = keras.Model(inputs, PartialSamplingST(rho, seed=0)(inputs))
-    model.layers[-1].rho.assign(0.0)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras").layers[-1]
+    channel = PartialSamplingST(variable(0.25), seed=0)
+    channel.rho.assign(0.0)
+    loaded = saved(channel, tmp_path)
     assert not loaded.discrete and float(loaded.rho.numpy()) == 0
     loaded.rho.assign(1.0)
     np.testing.assert_allclose(
@@ -81,12 +87,15 @@ def test_a_rate_that_was_assigned_zero_is_saved_as_a_variable(tmp_path):
     )
 
 
-def test_variables_that_would_be_trained_are_refused():
-    for make in (GumbelSoftmaxST, PartialSamplingST):
-        with pytest.raises(ValueError, match="`trainable=False`"):
-            make(keras.Variable(0.5))
-
-
-def test_a_channel_that_samples_at_a_variable_rate_cannot_start_from_zero():
-    with pytest.raises(ValueError, match=r"`rho` must be in \(0, 1\]"):
-        PartialSamplingST(variable(0.0))
+@pytest.mark.parametrize(
+    "kind, value, told",
+    [
+        (GumbelSoftmaxST, keras.Variable(0.5), "`trainable=False`"),
+        (PartialSamplingST, keras.Variable(0.5), "`trainable=False`"),
+        # It would be discrete for good.
+        (PartialSamplingST, variable(0.0), r"`rho` must be in \(0, 1\]"),
+    ],
+)
+def test_variables_that_could_not_be_used_are_refused(kind, value, told):
+    with pytest.raises(ValueError, match=told):
+        kind(value)

@@ -101,6 +101,64 @@ def test_the_mask_of_the_steps_is_passed_on(channel):
     )
 
 
+@pytest.mark.parametrize(
+    "channel, temperature",
+    [
+        *((Categorical, 0.5), (Categorical, 1.0), (Categorical, 2.0)),
+        *((GumbelSoftmaxST, 0.1), (GumbelSoftmaxST, 5.0), (ReinMax, 2.0)),
+        (lambda temperature, seed: PartialSamplingST(0.0, seed=seed), 1.0),
+    ],
+)
+def test_words_come_from_the_distribution(channel, temperature):
+    wanted, n = np.array([0.6, 0.3, 0.1]), 20_000
+    logits = np.tile(np.log(wanted), (n, 1))
+    words = channel(temperature, seed=0)(logits, training=True).numpy()
+    assert set(np.unique(words)) == {0.0, 1.0}
+    if channel is Categorical:
+        # Elsewhere a temperature is that of the gradient.
+        wanted = wanted ** (1 / temperature)
+        wanted /= wanted.sum()
+    error = np.sqrt(wanted * (1 - wanted) / n)
+    assert (np.abs(words.mean(0) - wanted) < 4 * error).all()
+
+
+def test_no_gradient_passes_through_words_that_are_plainly_drawn():
+    logits = tf.constant([[1.0, 0.0, -1.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        words = Categorical(seed=0)(logits, training=True)
+    assert tape.gradient(words, logits) is None
+
+
+def test_channels_that_emit_nothing_but_words_are_discrete():
+    assert Categorical().discrete and GumbelSoftmaxST().discrete
+    assert not GumbelSoftmaxST(rho=0.5).discrete
+    assert not PartialSamplingST(0.1).discrete
+    # Built with zero, it is so for good.
+    assert PartialSamplingST(0.0).discrete
+    assert not hasattr(PartialSamplingST(0.0).rho, "assign")
+
+
+@pytest.mark.parametrize(
+    "make, told",
+    [
+        (lambda: Categorical(0.0), "must be positive.*temperature="),
+        (lambda: Categorical(-1.0), "must be positive.*temperature="),
+        (lambda: GumbelSoftmaxST(0.0), "must be positive.*temperature="),
+        (lambda: GumbelSoftmaxST(-1.0), "must be positive.*temperature="),
+        (lambda: PartialSamplingST(-0.1), r"must be in \[0, 1\].*rho="),
+        (lambda: PartialSamplingST(1.1), r"must be in \[0, 1\].*rho="),
+        (
+            lambda: PartialSamplingST(granularity="word"),
+            "granularity='word'",
+        ),
+    ],
+)
+def test_arguments_out_of_range_are_refused(make, told):
+    with pytest.raises(ValueError, match=told):
+        make()
+
+
 def test_a_vocabulary_of_unknown_size_is_refused():
     with pytest.raises(ValueError, match="static last axis"):
         Categorical()(keras.Input((3, None)))

@@ -90,20 +90,3 @@ def test_computes_in_its_dtype(name):
     loss, labels, scores = CASES[name]
     wide = type(loss).from_config({**loss.get_config(), "dtype": "float64"})
     assert wide(labels, scores).dtype == "float64"
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_compiled_models_save_and_load(name, tmp_path):
-    loss, labels, scores = CASES[name]
-    inputs = keras.Input(scores.shape[1:])
-    model = keras.Model(inputs, keras.layers.Dense(scores.shape[-1])(inputs))
-    model.compile("sgd", loss=loss)
-    model.fit(scores, labels, epochs=1, verbose=0)
-    model.save(tmp_path / "model.keras")
-    again = keras.saving.load_model(tmp_path / "model.keras")
-    np.testing.assert_allclose(
-        again.evaluate(scores, labels, verbose=0),
-        model.evaluate(scores, labels, verbose=0),
-        rtol=1e-6,
-        atol=1e-6,
-    )

@@ -76,11 +76,13 @@ def test_config_round_trip_through_a_layer():
     }
 
 
-def test_an_unknown_convention_is_refused():
-    with pytest.raises(ValueError, match="`convention` must be one of"):
-        EmbeddingNorm(convention="l1")
-
-
-def test_a_negative_factor_is_refused():
-    with pytest.raises(ValueError, match="`factor` must be 0 or more"):
-        EmbeddingNorm(-1.0)
+@pytest.mark.parametrize(
+    "about, told",
+    [
+        ({"convention": "l1"}, "`convention` must be one of"),
+        ({"factor": -1.0}, "`factor` must be 0 or more"),
+    ],
+)
+def test_what_is_no_norm_is_refused(about, told):
+    with pytest.raises(ValueError, match=told):
+        EmbeddingNorm(**about)

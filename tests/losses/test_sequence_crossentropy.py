@@ -24,18 +24,9 @@ def word_losses():
 
 def test_equals_a_loop_over_the_formula():
     words = word_losses()
-    np.testing.assert_allclose(
-        sequence_crossentropy(TOKENS, LOGITS),
-        words.sum(-1),
-        rtol=1e-5,
-        atol=1e-6,
-    )
-    np.testing.assert_allclose(
-        sequence_crossentropy(TOKENS, LOGITS, "token"),
-        words,
-        rtol=1e-5,
-        atol=1e-6,
-    )
+    for over, wanted in (("sequence", words.sum(-1)), ("token", words)):
+        found = sequence_crossentropy(TOKENS, LOGITS, over)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("over", ["sequence", "token"])
@@ -100,7 +91,7 @@ def test_trains_a_functional_model_whose_embedding_sends_a_mask():
     inputs = keras.Input((3,), dtype="int32")
     x = keras.layers.Embedding(6, 8, mask_zero=True)(inputs)
     model = keras.Model(inputs, keras.layers.Dense(6)(x))
-    model.compile("adam", loss=SequenceCrossentropy())
+    model.compile("adam", loss=SequenceCrossentropy(), run_eagerly=True)
     words = np.array([[1, 3, 4], [1, 5, 0]])
     model.fit(words, TOKENS[0], epochs=2, verbose=0)
     loss = model.evaluate(words, TOKENS[0], verbose=0)
@@ -111,8 +102,3 @@ def test_trains_a_functional_model_whose_embedding_sends_a_mask():
 def test_anything_but_sequence_or_token_is_refused():
     with pytest.raises(ValueError, match="`reduction_over` must be one of"):
         SequenceCrossentropy(reduction_over="batch")
-
-
-def test_one_hot_labels_are_refused():
-    with pytest.raises(ValueError, match="`tokens` must have the axes of"):
-        SequenceCrossentropy()(np.zeros((1, 3, 6)), np.zeros((1, 3, 6)))

@@ -33,7 +33,7 @@ class Server:
     def json(self, route, **arguments):
         reply = self.get(route, **arguments)
         assert reply.status_code == 200, reply.data
-        return json.loads(reply.data, parse_constant=_no_constant)
+        return json.loads(reply.data, parse_constant=no_constant)
 
     def error(self, route, **arguments):
         reply = self.get(route, **arguments)
@@ -129,5 +129,5 @@ def said(method):
     ]
 
 
-def _no_constant(name):
+def no_constant(name):
     raise AssertionError(f"{name} is no JSON")

@@ -5,15 +5,14 @@ import pytest
 from tensorboard_plugin_tfcap.axis_presets import axis_presets
 from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.comparison import Preset
-from tensorboard_plugin_tfcap.dataset import Dataset
-from tensorboard_plugin_tfcap.dataset import all_metrics
-from tensorboard_plugin_tfcap.figure_view import figure_view
-from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query_error import QueryError
-from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.shown import Shown
 from tensorboard_plugin_tfcap.tradeoff import TradeoffPoint
 from tensorboard_plugin_tfcap.tradeoff import named_metric
+from tests.tensorboard_plugin_tfcap.views import dataset
+from tests.tensorboard_plugin_tfcap.views import selected
+from tests.tensorboard_plugin_tfcap.views import traces
+from tests.tensorboard_plugin_tfcap.views import viewed
 
 TRUTH = ("truth_precision", "truth_recall")
 
@@ -57,7 +56,8 @@ def test_pairs_are_offered_where_both_metrics_are(names, wanted):
     assert {k: (p.x, p.y) for k, p in presets.items()} == wanted
 
 
-def dataset(scale=1.0, comparison=None, **more):
+def strangers(scale=1.0, comparison=None):
+    """Three points that both kinds of listeners understand ever better."""
     points = [
         TradeoffPoint(
             f"r{place}",
@@ -65,37 +65,31 @@ def dataset(scale=1.0, comparison=None, **more):
             {"lambda": place},
             metrics={
                 **{"r@10": 40.0 + 10 * place, "strangers_r@10": 42.0 * scale},
-                **{"truth_precision": 0.9, "truth_recall": 0.1 * place, **more},
+                **{"truth_precision": 0.9, "truth_recall": 0.1 * place},
             },
         )
         for place in range(3)
     ]
-    about = {"comparison": comparison or Comparison()}
-    return Dataset("points", "1", points, all_metrics(points, {}), **about)
+    return dataset(points, comparison=comparison or Comparison())
 
 
 def test_a_link_sets_both_axes_and_keeps_the_usual_line():
-    found = select(dataset(), Query(preset="truth", value="auto"))
+    found = selected(strangers(), preset="truth", value="auto")
     assert (found.x.name, found.y.name) == TRUTH
     assert found.query.value == "auto" and found.line() is not None
     assert Shown(found).title == "Completeness against correctness"
-    own = select(dataset(), Query(preset="truth", y="r@10"))
+    own = selected(strangers(), preset="truth", y="r@10")
     assert (own.x.name, own.y.name) == ("truth_precision", "r@10")
     with pytest.raises(QueryError, match="one of truth, strangers. Received"):
-        select(dataset(), Query(preset="beam_truth"))
+        selected(strangers(), preset="beam_truth")
     mine = Preset("truth", "Mine", x="r@10", y="truth")
-    kept = dataset(comparison=Comparison(presets={"truth": mine})).presets
+    kept = strangers(comparison=Comparison(presets={"truth": mine})).presets
     assert kept["truth"] is mine and [*kept] == ["truth", "strangers"]
 
 
-def diagonals(view):
-    kinds = view["figure"]["data"]
-    return [t for t in kinds if t["meta"]["kind"] == "diagonal"]
-
-
 def test_a_diagonal_is_where_both_axes_are_equal():
-    view = figure_view(select(dataset(), Query(preset="strangers")))
-    (line,) = diagonals(view)
+    view = viewed(strangers(), preset="strangers")
+    (line,) = traces(view, "diagonal")
     layout = view["figure"]["layout"]
     low, high = layout["xaxis"]["range"]
     assert layout["yaxis"]["range"] == [low, high]
@@ -106,10 +100,10 @@ def test_a_diagonal_is_where_both_axes_are_equal():
         "Dashed: own = strangers; 2 of 3 points are above it."
     )
     scales = {"xscale": "log", "yscale": "log"}
-    both = figure_view(select(dataset(), Query(preset="strangers", **scales)))
+    both = viewed(strangers(), preset="strangers", **scales)
     layout = both["figure"]["layout"]
     low, high = layout["xaxis"]["range"]
-    assert 10**low < 40 < 60 < 10**high < diagonals(both)[0]["y"][1]
+    assert 10**low < 40 < 60 < 10**high < traces(both, "diagonal")[0]["y"][1]
 
 
 @pytest.mark.parametrize(
@@ -123,4 +117,4 @@ def test_a_diagonal_is_where_both_axes_are_equal():
     ],
 )
 def test_no_diagonal_where_the_axes_differ(about, asked):
-    assert not diagonals(figure_view(select(dataset(**about), Query(**asked))))
+    assert not traces(viewed(strangers(**about), **asked), "diagonal")

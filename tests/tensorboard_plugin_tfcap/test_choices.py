@@ -5,16 +5,16 @@ import io
 
 import pytest
 
-from tensorboard_plugin_tfcap.dataset import Dataset
-from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.query_error import QueryError
-from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.state_view import state_view
 from tensorboard_plugin_tfcap.table_text import table_text
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+from tests.tensorboard_plugin_tfcap.views import dataset
+from tests.tensorboard_plugin_tfcap.views import selected
+from tests.tensorboard_plugin_tfcap.views import viewed
 
 POINTS = [
     TradeoffPoint(
@@ -29,11 +29,11 @@ POINTS = [
     for optimizer in ("adam", "sgd")
     for seed in (0, 1)
 ]
-DATASET = Dataset("points", "a", POINTS, all_metrics(POINTS, {}))
+DATASET = dataset(POINTS)
 
 
-def selected(**options):
-    return select(DATASET, Query(x="speed", y="loss", **options))
+def asked(**options):
+    return selected(DATASET, **{"x": "speed", "y": "loss", **options})
 
 
 def runs(selection):
@@ -43,39 +43,39 @@ def runs(selection):
 def test_runs_are_filtered_by_values_and_ranges():
     query = parse_query({"where": "k>=1.5\nk<=2.5\noptimizer=adam"})
     assert query.where == ("k>=1.5", "k<=2.5", "optimizer=adam")
-    assert runs(selected(where=query.where)) == {"2/adam/0", "2/adam/1"}
+    assert runs(asked(where=query.where)) == {"2/adam/0", "2/adam/1"}
     # Of two values, one is enough.
-    found = runs(selected(where=("k=1", "k=3", "seed=1", "optimizer=sgd")))
+    found = runs(asked(where=("k=1", "k=3", "seed=1", "optimizer=sgd")))
     assert found == {"1/sgd/1", "3/sgd/1"}
-    assert list(selected(where=("k=2",)).groups) == [
+    assert list(asked(where=("k=2",)).groups) == [
         *("net, optimizer = adam", "net, optimizer = sgd")
     ]
-    assert not runs(selected(where=(f"k={'9' * 5000}", f"seed={'9' * 310}")))
-    none = selected(where=("k>=9",))
+    assert not runs(asked(where=(f"k={'9' * 5000}", f"seed={'9' * 310}")))
+    none = asked(where=("k>=9",))
     assert "No run has k>=9." in none.notices and not none.groups
 
 
 @pytest.mark.parametrize("text", ["k", "k>=many", "other=1"])
 def test_what_is_no_filter_is_refused(text):
     with pytest.raises(QueryError, match="`where` must be"):
-        selected(where=(text,))
+        asked(where=(text,))
 
 
 def test_curves_are_named_by_choice():
-    selection = selected(curve=("method",))
+    selection = asked(curve=("method",))
     assert list(selection.groups) == ["net"] and selection.order == "k"
-    (rows,) = [figure_view(selection)["rows"]]
+    rows = figure_view(selection)["rows"]
     assert [row["seeds"] for row in rows] == [4, 4, 4]
-    assert list(selected(curve=("k",)).groups) == ["k = 1", "k = 2", "k = 3"]
+    assert list(asked(curve=("k",)).groups) == ["k = 1", "k = 2", "k = 3"]
     # What is left out of the names can still be filtered, and be a column.
-    some = selected(curve=("method",), where=("optimizer=sgd",))
+    some = asked(curve=("method",), where=("optimizer=sgd",))
     assert len(runs(some)) == 6
     options = {"curve": ("method",), "where": ("k=1",)}
-    (row,) = figure_view(selected(columns=("optimizer",), **options))["rows"]
+    (row,) = figure_view(asked(columns=("optimizer",), **options))["rows"]
     assert row["columns"] == {"optimizer": "adam, sgd"}
     options["where"] = ("k=1", "k=3", "optimizer=sgd")
     rows = figure_view(
-        selected(columns=("k", "size"), order="optimizer", **options)
+        asked(columns=("k", "size"), order="optimizer", **options)
     )["rows"]
     assert [row["columns"] for row in rows] == [{"k": "1, 3", "size": 0.5}]
     query = Query(curve=("k",))
@@ -84,7 +84,7 @@ def test_curves_are_named_by_choice():
 
 
 def test_columns_are_metrics_and_parameters():
-    selection = selected(columns=("size", "optimizer"), where=("k=1",))
+    selection = asked(columns=("size", "optimizer"), where=("k=1",))
     view = figure_view(selection)
     assert [head["title"] for head in view["head"][-2:]] == [
         *("size", "optimizer")
@@ -99,21 +99,19 @@ def test_columns_are_metrics_and_parameters():
     text = table_text(selection, "markdown", "points")
     assert "| size | optimizer |" in " ".join(text.split())
     with pytest.raises(QueryError, match="`columns` must be"):
-        figure_view(selected(columns=("gone",)))
+        figure_view(asked(columns=("gone",)))
 
 
 def test_axes_may_be_logarithmic():
-    view = figure_view(selected(xscale="log", yscale="linear"))
+    view = figure_view(asked(xscale="log", yscale="linear"))
     layout = view["figure"]["layout"]
     assert layout["xaxis"]["type"] == "log"
     assert layout["xaxis"]["range"] == pytest.approx([0.84, 3.16])
     assert layout["yaxis"].get("type") != "log"
     assert any("linearly all the same" in text for text in view["notices"])
-    view = figure_view(select(DATASET, Query(x="size", y="loss", xscale="log")))
+    view = figure_view(asked(x="size", xscale="log"))
     assert any("its axis stays linear" in text for text in view["notices"])
     assert view["figure"]["layout"]["xaxis"].get("type") != "log"
-    with pytest.raises(QueryError, match="`xscale` must be one of"):
-        Query(xscale="square")
 
 
 def test_a_filter_finds_the_very_value_that_it_offers():
@@ -132,14 +130,14 @@ def test_a_filter_finds_the_very_value_that_it_offers():
             zip(jobs, folds, seeds, rates)
         )
     ]
-    dataset = Dataset("points", "a", points, all_metrics(points, {}))
-    runs = state_view(dataset, Query(), {}, None)["runs"]
+    found = dataset(points)
+    runs = state_view(found, Query(), {}, None)["runs"]
     for place, run in enumerate(runs):
         for name, value in run["params"].items():
             text = f"{name}={value:.17g}" if name == "rate" else None
-            query = Query(where=(text or f"{name}={value}",))
-            (group,) = select(dataset, query).groups.values()
-            assert [point.run for point in group] == [f"r{place}"], query
-    assert not select(dataset, Query(where=("fold=1",))).groups
-    rows = figure_view(select(dataset, Query(columns=("job",))))["rows"]
+            where = (text or f"{name}={value}",)
+            (group,) = selected(found, where=where).groups.values()
+            assert [point.run for point in group] == [f"r{place}"], where
+    assert not selected(found, where=("fold=1",)).groups
+    rows = viewed(found, columns=("job",))["rows"]
     assert {row["columns"]["job"] for row in rows} == {*jobs}

@@ -64,27 +64,16 @@ def test_claims_that_overlap_are_marked_piece_by_piece():
 
 def test_what_of_a_record_is_no_claim_is_let_by():
     good = {"text": "blue", "true": False, "start": 0, "end": 4}
-    odd = [
-        *(
-            3,
-            {},
-            {**good, "text": 7},
-            {**good, "true": 1},
-            {**good, "text": ""},
-        ),
-        *({**good, "end": 99}, {**good, "start": -1}, {**good, "start": True}),
-        *({**good, "start": 4}, {**good, "text": "x" * 900}),
-    ]
+    changes = [{"text": 7}, {"true": 1}, {"text": ""}, {"end": 99}]
+    changes += [{"start": -1}, {"start": True}, {"start": 4}]
+    changes += [{"text": "x" * 900}]
+    claims = [good, 3, {}, *({**good, **change} for change in changes)]
     items = [
-        {
-            "id": 1,
-            "caption": "blue",
-            "claims": [good, *odd],
-            "missing": [1, "a"],
-        },
-        {"id": 2, "caption": "blue", "claims": {"a": 1}, "missing": "all"},
-        {"id": 3, "caption": "blue", "claims": [good] * 900},
+        {"claims": claims, "missing": [1, "a"]},
+        {"claims": {"a": 1}, "missing": "all"},
+        {"claims": [good] * 900},
     ]
+    items = [{"id": i, "caption": "blue", **x} for i, x in enumerate(items)]
     record = json.dumps({"version": 1, "items": items}).encode()
     one, two, three = read_samples(record)
     assert one["claims"][0] == Claim("blue", False, 0, 4)

@@ -7,15 +7,13 @@ from tensorboard_plugin_tfcap.comparison import load_comparison
 from tensorboard_plugin_tfcap.comparison import read_comparison
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.notebook import show_tradeoff
-from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.report import main
-from tensorboard_plugin_tfcap.report import read_log
-from tensorboard_plugin_tfcap.selection import select
-from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tensorboard_plugin_tfcap.summary import write_comparison
 from tests.tensorboard_plugin_tfcap.comparison import PRESETS
 from tests.tensorboard_plugin_tfcap.serving import serving
+from tests.tensorboard_plugin_tfcap.views import logged
+from tests.tensorboard_plugin_tfcap.views import selected
 
 PANEL = {"id": "a", "title": "A", "y": "r@10", "panels": [{"x": "cider_d"}]}
 
@@ -32,15 +30,11 @@ def write_rhos(folder):
                 log.point(0, values)
 
 
-def dataset(folder):
-    return Sources(read_log(folder)).chosen("points").dataset(Query())
-
-
 def test_a_writer_names_its_method_for_people(tmp_path):
     with TradeoffWriter(tmp_path, "mine", title="My method") as writer:
         writer.point(0, {"cider_d": 1.0, "r@10": 50.0})
-    found = dataset(tmp_path)
-    assert list(select(found, Query()).groups) == ["My method"]
+    found = logged(tmp_path)
+    assert list(selected(found).groups) == ["My method"]
     assert found.about(".")["method"] == "My method"
 
 
@@ -66,14 +60,11 @@ def test_panels_are_of_the_usual_value_and_against_the_parameter(tmp_path):
     ours = [row for row in view["rows"] if row["panel"] == 1]
     assert [row["y"] for row in ours] == [50.1, 50.2, 54.1, 54.2]
     assert {row["method"] for row in ours} == {"ST", "PSST"}
-    assert [r["y"] for r in other["rows"] if r["panel"] == 1][2:] == [
-        58.1,
-        58.2,
-    ]
+    others = [row["y"] for row in other["rows"] if row["panel"] == 1]
+    assert others[2:] == [58.1, 58.2]
     last = [row for row in view["rows"] if row["panel"] == 5]
-    assert [row["label"] for row in last] == [
-        f"\u03c1 = {rho}" for rho in ("0", "0.25", "0.5")
-    ]
+    labels = [f"\u03c1 = {rho}" for rho in ("0", "0.25", "0.5")]
+    assert [row["label"] for row in last] == labels
     assert [row["y"] for row in last] == pytest.approx([50.1, 54.1, 58.1])
     assert view["panels"][5]["title"] == "(f) \u03c1, at CIDEr-D = 0.9"
     assert code == 400 and "`usual` must be a rho" in text

@@ -27,9 +27,6 @@ def test_names_are_searched_as_python_does():
     match = search("group", r"(?P<k>\u00e9)|x(?P<m>b)", names)["axb"]
     assert (match.end, match.text) == (3, "xb")
     assert match.groups == {"k": None, "m": "b"}
-
-
-def test_what_is_no_expression_is_refused():
     with pytest.raises(QueryError, match=r"`runs` must be a regular.*'\(\('"):
         search("runs", "((", ["a"])
 

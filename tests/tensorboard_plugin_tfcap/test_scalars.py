@@ -3,38 +3,25 @@
 from dataclasses import replace
 
 import pytest
-from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.plugins.hparams import summary_v2
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from tensorboard_plugin_tfcap.figure_view import figure_view
 from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.report import read_log
 from tensorboard_plugin_tfcap.run_names import run_names
 from tensorboard_plugin_tfcap.scalars_source import ScalarsSource
-from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.sources import Sources
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tensorboard_plugin_tfcap.summary import write_comparison
 from tensorboard_plugin_tfcap.summary import write_references
 from tests.tensorboard_plugin_tfcap.serving import serving
+from tests.tensorboard_plugin_tfcap.strangers import hparams
+from tests.tensorboard_plugin_tfcap.strangers import write_scalars
+from tests.tensorboard_plugin_tfcap.views import logged
+from tests.tensorboard_plugin_tfcap.views import selected
+from tests.tensorboard_plugin_tfcap.views import viewed
 
+AXES = {"x": "validation/size_error", "y": "validation/accuracy"}
 PATTERN = r"(?P<method>\w+)_k=(?P<k>[\d.]+)_s(?P<seed>\d)"
-
-
-def write_run(folder, values, hparams=None):
-    """Values by tag and step, of an old-fashioned writer."""
-    writer = EventFileWriter(str(folder))
-    if hparams:
-        summary = summary_v2.hparams_pb(hparams)
-        writer.add_event(Event(summary=summary))
-    for tag, series in values.items():
-        for step, value in enumerate(series):
-            one = Summary.Value(tag=tag, simple_value=value)
-            writer.add_event(Event(step=step, summary=Summary(value=[one])))
-    writer.close()
 
 
 @pytest.fixture(scope="module")
@@ -43,25 +30,26 @@ def logdir(tmp_path_factory):
     for seed in (0, 1):
         for k in (1, 2):
             run = logs / f"net_k={k}_s{seed}"
-            write_run(
+            write_scalars(
                 run / "validation",
                 {
                     "accuracy": [0.5, 0.6 + 0.1 * k, 0.55 + 0.1 * k],
                     "size_error": [9.0, 8.0 - k, 7.0 - k + seed],
                 },
             )
-            write_run(run, {}, {"k": k, "seed": seed, "method": "net"})
-    write_run(logs / "alone", {"accuracy": [0.1], "size_error": [1.0]})
+            about = {"k": k, "seed": seed, "method": "net"}
+            write_scalars(run, {}, hparams(about))
+    write_scalars(logs / "alone", {"accuracy": [0.1], "size_error": [1.0]})
     return logs
 
 
-def dataset(folder, **options):
-    return Sources(read_log(folder)).chosen("scalars").dataset(Query(**options))
+def scalars(folder, **asked):
+    return logged(folder, "scalars", **asked)
 
 
 @pytest.mark.parametrize("kind", ["references", "comparison"])
 def test_scalars_are_what_is_drawn_where_no_run_has_points(tmp_path, kind):
-    write_run(tmp_path / "run", {"accuracy": [0.1], "size_error": [1.0]})
+    write_scalars(tmp_path / "run", {"accuracy": [0.1], "size_error": [1.0]})
     if kind == "comparison":
         write_comparison(tmp_path / "about", {"run": "Run"})
     else:
@@ -80,54 +68,53 @@ def test_scalars_are_what_is_drawn_where_no_run_has_points(tmp_path, kind):
 def test_best_needs_no_metric_and_looks_at_every_step(tmp_path):
     loss = [0.5] * 1500
     loss[700] = 0.1
-    write_run(tmp_path / "a", {"note": [1.0], "val_loss": loss})
-    (best,) = dataset(tmp_path, at="best").points
+    write_scalars(tmp_path / "a", {"note": [1.0], "val_loss": loss})
+    (best,) = scalars(tmp_path, at="best").points
     # What was logged before that step has its last value there.
     assert best.step == 700 and best.metrics["note"] == 1.0
     with pytest.raises(QueryError, match="which way it is better"):
-        dataset(tmp_path, at="best", by="note")
-    turned = dataset(tmp_path, at="best", by="note", higher=("note",))
+        scalars(tmp_path, at="best", by="note")
+    turned = scalars(tmp_path, at="best", by="note", higher=("note",))
     assert turned.points[0].step == 0
 
 
 def test_what_is_looked_at_is_said_where_it_is_a_sample(tmp_path):
-    write_run(tmp_path / "a", {"val_loss": [0.5] * 8, "speed": [1.0] * 8})
+    write_scalars(tmp_path / "a", {"val_loss": [0.5] * 8, "speed": [1.0] * 8})
     log = replace(read_log(tmp_path), kept={"scalars": 8})
     found = ScalarsSource(log).dataset(Query(at="best"))
     assert "is that of a sample" in found.notices[0]
     assert "--samples_per_plugin scalars=0" in found.notices[0]
-    assert dataset(tmp_path, at="best").notices == []
+    assert scalars(tmp_path, at="best").notices == []
 
 
 def test_runs_without_a_best_step_are_named(tmp_path):
-    write_run(tmp_path / "a", {"loss": [2.0, 1.0, 3.0], "acc": [0.5] * 3})
-    write_run(tmp_path / "b", {"acc": [0.1, 0.2]})
+    write_scalars(tmp_path / "a", {"loss": [2.0, 1.0, 3.0], "acc": [0.5] * 3})
+    write_scalars(tmp_path / "b", {"acc": [0.1, 0.2]})
     said = "Best by loss: no step of b has it, so the last one is drawn."
-    found = dataset(tmp_path, at="best", by="loss")
+    found = scalars(tmp_path, at="best", by="loss")
     assert found.notices == [said]
     assert [(p.run, p.step) for p in found.points] == [("a", 1), ("b", 1)]
-    assert dataset(tmp_path, at="best", by="acc").notices == []
+    assert scalars(tmp_path, at="best", by="acc").notices == []
 
 
 def test_runs_that_diverge_are_counted_and_named(tmp_path):
     nan, inf = float("nan"), float("inf")
     for name, loss in (("a", [2.0, 1.0]), ("b", [1.0, inf]), ("c", [nan] * 2)):
-        write_run(tmp_path / name, {"loss": loss})
-    found = dataset(tmp_path)
+        write_scalars(tmp_path / name, {"loss": loss})
+    found = scalars(tmp_path)
     assert [p.run for p in found.points] == ["a", "b", "c"]
     said = "2 of 3 runs end in NaN or infinity: b (loss), c (loss)."
     assert said in found.notices
-    assert said in dataset(tmp_path, at="best", by="loss").notices
+    assert said in scalars(tmp_path, at="best", by="loss").notices
 
 
 def test_scalars_are_compared_at_a_common_step(tmp_path):
     for seed, steps in enumerate((2, 5)):
         loss = [1.0 / (step + 1) for step in range(steps)]
         values = {"loss": loss, "acc": [0.1 * step for step in range(steps)]}
-        write_run(tmp_path / str(seed), values)
-    found = dataset(tmp_path, at="common", group="(?P<seed>.)")
-    selection = select(found, Query(at="common", x="loss", y="acc"))
-    (row,) = figure_view(selection)["rows"]
+        write_scalars(tmp_path / str(seed), values)
+    found = scalars(tmp_path, at="common", group="(?P<seed>.)")
+    (row,) = viewed(found, at="common", x="loss", y="acc")["rows"]
     assert (row["x"], row["y"], row["step"]) == (0.5, 0.1, "1")
 
 
@@ -147,53 +134,32 @@ def test_runs_are_grouped_by_their_hparams(server):
     assert asked["methods"] == ["net"]
     assert "1 runs have no HParams" in asked["notices"][0]
     assert state["parameters"][0] == {"id": "k", "title": "k", "values": 2}
-    x, y = "validation/size_error", "validation/accuracy"
-    view = server.json("figure", x=x, y=y)
-    rows = view["rows"]
+    rows = server.json("figure", **AXES)["rows"]
     assert [row["label"] for row in rows] == ["k = 1", "k = 2"]
     assert [row["x"] for row in rows] == [6.5, 5.5]
     assert rows[0]["y"] == pytest.approx(0.65) and rows[0]["seeds"] == 2
     better = {m["id"]: m["better"] for m in state["metrics"]}
-    assert better[x] == "lower" and better[y] == "higher"
+    assert [better[AXES[axis]] for axis in "xy"] == ["lower", "higher"]
 
 
 def test_the_best_step_of_one_scalar_gives_the_other(server):
-    view = server.json(
-        "figure",
-        x="validation/size_error",
-        y="validation/accuracy",
-        at="best",
-        by="validation/accuracy",
-    )
+    view = server.json("figure", **AXES, at="best", by=AXES["y"])
     assert [row["x"] for row in view["rows"]] == [7.0, 6.0]
     assert {run["step"] for run in view["rows"][0]["runs"]} == {1}
 
 
 def test_runs_are_grouped_by_a_pattern(server):
-    view = server.json(
-        "figure",
-        group=PATTERN,
-        source="scalars",
-        x="validation/size_error",
-        y="validation/accuracy",
-    )
+    view = server.json("figure", **AXES, group=PATTERN, source="scalars")
     assert [row["label"] for row in view["rows"]] == ["k = 1", "k = 2"]
     assert view["rows"][0]["seeds"] == 2
     assert "1 runs do not match" in " ".join(view["notices"])
-    code, text = server.error("state", source="scalars", group="(")
-    assert code == 400 and "`group` must be" in text
 
 
-def test_runs_may_stand_alone(server):
-    state = server.json("state", source="scalars", group="run")
-    assert len(state["runs"]) == 5 and "alone" in state["methods"]
-
-
-def test_settings_may_name_curves(server):
-    state = server.json(
-        "state", source="scalars", group="hparams", curve="k,method"
-    )
-    assert sorted(state["methods"]) == ["net, k = 1", "net, k = 2"]
+def test_runs_may_stand_alone_and_settings_may_name_curves(logdir):
+    alone = {point.method for point in scalars(logdir, group="run").points}
+    assert len(alone) == 5 and "alone" in alone
+    found = selected(scalars(logdir, group="hparams"), curve=("k", "method"))
+    assert sorted(found.groups) == ["net, k = 1", "net, k = 2"]
 
 
 def test_parts_of_a_run_are_found_by_name():
@@ -208,14 +174,12 @@ def test_parts_of_a_run_are_found_by_name():
 
 
 def test_colors_hang_on_no_grouping_that_was_looked_at_before(logdir):
-    asked = {"x": "validation/size_error", "y": "validation/accuracy"}
     found = []
     for groups in ((PATTERN,), ("run", PATTERN)):
         with serving(logdir, False) as server:
             for group in groups:
                 about = {"source": "scalars", "group": group}
                 server.wait(4, **about)
-                about |= asked
-                methods = server.json("figure", **about)["methods"]
+                methods = server.json("figure", **about, **AXES)["methods"]
         found.append([one["color"] for one in methods])
     assert found[0] == found[1]

@@ -4,17 +4,14 @@ import time
 import pytest
 
 from tensorboard_plugin_tfcap.comparison import read_comparison
-from tensorboard_plugin_tfcap.dataset import Dataset
-from tensorboard_plugin_tfcap.dataset import all_metrics
-from tensorboard_plugin_tfcap.figure_view import figure_view
-from tensorboard_plugin_tfcap.query import Query
-from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
 from tests.tensorboard_plugin_tfcap.comparison import PRESETS
 from tests.tensorboard_plugin_tfcap.comparison import TITLES
 from tests.tensorboard_plugin_tfcap.comparison import present
 from tests.tensorboard_plugin_tfcap.serving import serving
+from tests.tensorboard_plugin_tfcap.views import dataset
+from tests.tensorboard_plugin_tfcap.views import viewed
 
 RUNS, STEPS, LARGEST = 1000, 20, 2_000_000
 
@@ -45,14 +42,23 @@ def test_a_thousand_runs_are_drawn_at_once():
     ]
     content = {"version": 1, "titles": TITLES, "presets": PRESETS}
     comparison = read_comparison(json.dumps(content))
-    dataset = Dataset(
-        *("points", "a", points, all_metrics(points, {})), comparison=comparison
-    )
+    found = dataset(points, comparison=comparison)
     for options in ({}, {"seeds": "band"}, {"preset": "fig3"}):
         begin = time.process_time()
-        view = figure_view(select(dataset, Query(value="auto", **options)))
+        view = viewed(found, value="auto", **options)
         assert time.process_time() - begin < 3, options
         assert len(view["rows"]) >= 200
+
+
+def write_runs(folder, runs=RUNS):
+    """A log of so many runs, of some twenty methods where there are all."""
+    for run in range(runs):
+        method, params, seed = about(run)
+        name = folder / f"{method}/run_{run}"
+        with TradeoffWriter(name, method, params, seed) as writer:
+            for step in range(STEPS):
+                writer.point(step, measured(run, step))
+    present(folder)
 
 
 @pytest.mark.slow
@@ -60,13 +66,7 @@ def test_a_thousand_runs_are_drawn_at_once():
     "fast, runs", [(True, RUNS), (False, RUNS // 10)], ids=["fast", "slow"]
 )
 def test_a_large_log_makes_small_answers(tmp_path, fast, runs):
-    for run in range(runs):
-        method, params, seed = about(run)
-        name = tmp_path / f"{method}/run_{run}"
-        with TradeoffWriter(name, method, params, seed) as writer:
-            for step in range(STEPS):
-                writer.point(step, measured(run, step))
-    present(tmp_path)
+    write_runs(tmp_path, runs)
     with serving(tmp_path, fast) as server:
         server.wait(runs, seconds=400, presets=2)
         for route in (

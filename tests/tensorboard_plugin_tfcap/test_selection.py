@@ -8,12 +8,8 @@ import pytest
 
 from tensorboard_plugin_tfcap.comparison import Comparison
 from tensorboard_plugin_tfcap.comparison import Preset
-from tensorboard_plugin_tfcap.dataset import Dataset
-from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.figure_view import figure_view
-from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
-from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.table_view import area_table
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.table_view import rows_table
@@ -21,35 +17,29 @@ from tensorboard_plugin_tfcap.tradeoff.point import Reference
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
 from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tests.tensorboard_plugin_tfcap.tradeoff.points import line
+from tests.tensorboard_plugin_tfcap.views import dataset
+from tests.tensorboard_plugin_tfcap.views import selected
+from tests.tensorboard_plugin_tfcap.views import traces
+from tests.tensorboard_plugin_tfcap.views import viewed
 
 #: A curve that bends back: CIDEr-D is 1 at three places.
 BENT = [(0.8, 40.0), (1.2, 50.0), (0.8, 60.0), (1.2, 70.0)]
 
 
-def selected(points, histories=None, **asked):
-    metrics = all_metrics(points, {})
-    dataset = Dataset("points", "1", points, metrics, histories=histories or {})
-    return select(dataset, Query(**asked))
-
-
-def bent():
-    return [
-        TradeoffPoint(
-            f"r{place}",
-            "mine",
-            {"lambda": place / 10},
-            metrics={"cider_d": cider, "r@10": recall},
-        )
-        for place, (cider, recall) in enumerate(BENT)
-    ]
+def at(run, cider, recall=50.0, method="mine", seed=None, step=0, **params):
+    """A point of a run."""
+    metrics = {"cider_d": cider, "r@10": recall}
+    return TradeoffPoint(run, method, params, seed, step, metrics)
 
 
 def test_swapped_axes_have_the_same_tables():
-    one = {"x": "cider_d", "y": "r@10", "along": "x", "value": 1.0}
-    two = {"x": "r@10", "y": "cider_d", "along": "y", "value": 1.0}
+    points = [
+        at(f"r{place}", *values, **{"lambda": place / 10})
+        for place, values in enumerate(BENT)
+    ]
     found = []
-    for asked in (one, two):
-        selection = selected(bent(), **asked)
+    for x, y, along in (("cider_d", "r@10", "x"), ("r@10", "cider_d", "y")):
+        selection = selected(points, x=x, y=y, along=along, value=1.0)
         tables = level_tables(selection, selection.line())
         found.append({**tables, "area": area_table(selection)})
     assert found[0] == found[1]
@@ -65,8 +55,8 @@ def test_a_direction_that_is_given_counts_everywhere():
     ]
     asked = {"x": "cider_d", "y": "novelty", "value": 1.5, "pareto": True}
     unknown = selected(points, **asked)
-    kinds = [t["meta"]["kind"] for t in figure_view(unknown)["figure"]["data"]]
-    assert "pareto" not in kinds and area_table(unknown).best == []
+    assert not traces(figure_view(unknown), "pareto")
+    assert area_table(unknown).best == []
     assert "Which way novelty is better is not known" in unknown.notices[0]
     for way, row in (("higher", 1), ("lower", 0)):
         selection = selected(points, **asked, **{way: ("novelty",)})
@@ -113,51 +103,42 @@ def test_hidden_methods_count_nowhere():
     view = figure_view(selection)
     assert {r["method"] for r in view["rows"] if r["pareto"]} == {"a"}
     assert [m["method"] for m in view["methods"]] == ["a", "b"]
-    shown = {
-        trace["name"]
-        for trace in view["figure"]["data"]
-        if trace["meta"]["kind"] == "curve" and trace.get("visible") is None
-    }
-    assert shown == {"a"}
+    shown = [t["name"] for t in traces(view) if t.get("visible") is None]
+    assert shown == ["a"]
     assert {row[0] for row in rows_table(view, selection).rows} == {"a"}
 
 
 def test_nothing_is_read_off_between_words():
     points = [
-        TradeoffPoint(
-            f"r{name}",
-            "mine",
-            {"optimizer": name},
-            metrics={"cider_d": cider, "r@10": 50.0},
-        )
+        at(name, cider, optimizer=name)
         for name, cider in (("adam", 1.0), ("sgd", 2.0))
     ]
     selection = selected(points, order="optimizer", value=1.5)
     view = figure_view(selection)
     assert view["tables"] == [] and view["area"] is None
     assert view["line"] is None and "words as values" in view["notices"][-1]
-    (curve,) = view["figure"]["data"][:1]
-    assert curve["mode"] == "markers"
+    assert traces(view)[0]["mode"] == "markers"
     # By default, each is a method of its own.
     assert len(selected(points).groups) == 2
 
 
 def uneven():
     """Three seeds of one point: one has come to step 1, two to step 10."""
+    params = {"lambda": 0.1}
     return {
         f"r{seed}": [
-            TradeoffPoint(
-                f"r{seed}",
-                "mine",
-                {"lambda": 0.1},
-                seed,
-                step,
-                {"cider_d": 0.05 * step, "r@10": 50.0},
-            )
+            at(f"r{seed}", 0.05 * step, seed=seed, step=step, **params)
             for step in steps
         ]
         for seed, steps in enumerate([(1,), (1, 10), (1, 10)])
     }
+
+
+def last_of(histories, **changes):
+    """A data set of the last points, the first of which may be another."""
+    first, *others = (run[-1] for run in histories.values())
+    points = [replace(first, **changes), *others]
+    return dataset(points, histories=histories)
 
 
 @pytest.mark.parametrize(
@@ -169,15 +150,11 @@ def uneven():
     ],
 )
 def test_seeds_are_compared_at_steps_that_are_told(at, x, step, said):
-    histories = uneven()
-    last = [points[-1] for points in histories.values()]
-    view = figure_view(selected(last, histories, at=at))
+    view = viewed(last_of(uneven()), at=at)
     (row,) = view["rows"]
     assert row["x"] == x and row["step"] == step
     assert any(said in notice for notice in view["notices"])
-    curve = next(
-        t for t in view["figure"]["data"] if t["meta"]["kind"] == "curve"
-    )
+    (curve,) = traces(view)
     (symbol,) = curve["marker"]["symbol"]
     legend = view["figure"]["layout"]["legend"]["title"]["text"]
     assert symbol.endswith("-open") == ("Hollow" in legend) == (at == "last")
@@ -192,39 +169,34 @@ def runs_of(method, *settings, **metrics):
     ]
 
 
-def test_nobody_waits_for_a_hidden_method():
-    histories = uneven()
-    points = [run[-1] for run in histories.values()]
-    for place, about in enumerate(({"method": "other"}, {})):
-        points[0] = replace(points[0], **about)
-        title = ("other", "mine, k = 1")[place]
-        if not about:
-            points[0] = replace(points[0], method="mine", params={"k": 1})
-        asked = {"at": "common", "hide": (title,)}
-        selection = selected(points, histories, **asked)
-        assert title in selection.groups
-        rows = figure_view(selection)["rows"]
-        steps = {row["method"]: row["step"] for row in rows}
-        assert steps == {title: "1", "mine": "10"}
-        assert "that each of 2 has" in selection.notices[0]
+@pytest.mark.parametrize(
+    "about, title",
+    [({"method": "other"}, "other"), ({"params": {"k": 1}}, "mine, k = 1")],
+)
+def test_nobody_waits_for_a_hidden_method(about, title):
+    found = last_of(uneven(), **about)
+    selection = selected(found, at="common", hide=(title,))
+    assert title in selection.groups
+    rows = figure_view(selection)["rows"]
+    steps = {row["method"]: row["step"] for row in rows}
+    assert steps == {title: "1", "mine": "10"}
+    assert "that each of 2 has" in selection.notices[0]
     # Nor is one told of that has not come as far as the others.
-    points[0] = replace(points[0], params={"k": 1})
-    finished = selected(points, at="finished", hide=("mine, k = 1",))
+    finished = selected(found, at="finished", hide=(title,))
     assert not any("left out" in text for text in finished.notices)
 
 
 def test_a_hidden_method_is_on_no_axis():
     points = [*line("a"), *runs_of("z", cider_d=0.0), *runs_of("b")]
     asked = {"x": "cider_d", "y": "r@10", "xscale": "log", "hide": ("z",)}
-    layout = figure_view(selected(points, **asked))["figure"]["layout"]
+    layout = viewed(points, **asked)["figure"]["layout"]
     assert layout["xaxis"]["type"] == "log"
 
 
 def test_what_a_filter_leaves_out_is_no_baseline_and_no_focus():
     points = [*line("a"), *line("b", 4.0)]
     asked = {"x": "cider_d", "y": "r@10", "value": 1.5}
-    selection = selected(points, **asked, runs="^b", baseline="a", focus=("a",))
-    view = figure_view(selection)
+    view = viewed(points, **asked, runs="^b", baseline="a", focus=("a",))
     assert FAINT not in [m["color"] for m in view["methods"]]
     head = ["", "recall@10", "mean rank", "seeds"]
     assert view["tables"][0]["head"] == head
@@ -232,10 +204,10 @@ def test_what_a_filter_leaves_out_is_no_baseline_and_no_focus():
     assert said in view["notices"]
     # Another parameter along curves gives them other titles.
     points = runs_of("net", *({"k": k, "l": n} for k in (1, 2) for n in (1, 2)))
-    view = figure_view(selected(points, order="k", focus=("net, k = 1",)))
+    view = viewed(points, order="k", focus=("net, k = 1",))
     assert FAINT not in [m["color"] for m in view["methods"]]
     # Of a focus that is hidden, nothing is left, either.
-    view = figure_view(selected(line("a"), focus=("b",), hide=("b",)))
+    view = viewed(line("a"), focus=("b",), hide=("b",))
     assert view["methods"][0]["color"] != FAINT
 
 
@@ -248,9 +220,7 @@ def test_a_seed_without_the_metric_is_one_of_all_seeds():
     selection = selected([*line("mine"), *lost], **asked)
     view = figure_view(selection)
     assert [(row["seeds"], row["of"]) for row in view["rows"]] == [(2, 3)] * 2
-    (curve,) = [
-        t for t in view["figure"]["data"] if t["meta"]["kind"] == "curve"
-    ]
+    (curve,) = traces(view)
     assert all("2 of 3 seeds" in text for text in curve["text"])
     assert all(name.endswith("-open") for name in curve["marker"]["symbol"])
     assert [table["rows"][0][-1] for table in view["tables"]] == ["2/3"]
@@ -309,11 +279,8 @@ def test_a_panel_of_a_parameter_says_over_which_points_it_reads():
     del points[4].metrics["bleu_4"]
     panels = ({"title": "(f)", "x": "bleu_4", "parameter": "rho"},)
     preset = Preset("f", "F", y="r@10", panels=panels)
-    dataset = Dataset(
-        *("points", "1", points, all_metrics(points, {})),
-        comparison=Comparison(presets={"f": preset}),
-    )
-    view = figure_view(select(dataset, Query(preset="f")))
+    comparison = Comparison(presets={"f": preset})
+    view = viewed(dataset(points, comparison=comparison), preset="f")
     assert [row["label"] for row in view["rows"]] == [
         *("\u03c1 = 0.25", "\u03c1 = 0.5")
     ]
@@ -338,22 +305,18 @@ def test_a_run_without_the_parameter_is_none_of_those_with_zero():
     # Nor does anybody wait for it where its method is hidden.
     points[2] = replace(points[2], step=-1)
     histories = {point.run: [point] for point in points}
-    found = selected(points, histories, at="common", hide=("mine",))
+    found = dataset(points, histories=histories)
+    found = selected(found, at="common", hide=("mine",))
     assert "All runs at step 0" in found.notices[0]
 
 
-def test_published_points_are_hidden_by_the_legend():
-    points = [*line("a")]
+@pytest.mark.parametrize(
+    "hide, shown", [((), True), (("published",), "legendonly")]
+)
+def test_published_points_are_hidden_by_the_legend(hide, shown):
     reference = Reference("SR-PL", {"cider_d": 1.0, "r@10": 9.0}, "COCO")
-    dataset = Dataset(
-        "points", "1", points, all_metrics(points, {}), [reference]
-    )
-    for hide, shown in (((), True), (("published",), "legendonly")):
-        view = figure_view(select(dataset, Query(refs=True, hide=hide)))
-        (trace,) = [
-            t
-            for t in view["figure"]["data"]
-            if t["meta"]["kind"] == "reference"
-        ]
-        assert trace.get("visible", True) == shown
-        assert view["rows"][-1]["hidden"] == bool(hide)
+    found = dataset(line("a"), references=[reference])
+    view = viewed(found, refs=True, hide=hide)
+    (trace,) = traces(view, "reference")
+    assert trace.get("visible", True) == shown
+    assert view["rows"][-1]["hidden"] == bool(hide)

@@ -1,12 +1,10 @@
-from tensorboard_plugin_tfcap.dataset import Dataset
-from tensorboard_plugin_tfcap.dataset import all_metrics
-from tensorboard_plugin_tfcap.query import Query
-from tensorboard_plugin_tfcap.selection import select
 from tensorboard_plugin_tfcap.table_view import level_tables
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
+from tests.tensorboard_plugin_tfcap.views import selected
 
 
-def selected(*names, **asked):
+def measured(*names, **asked):
+    """A selection of two points that have metrics of these names."""
     points = [
         TradeoffPoint(
             f"run{place}",
@@ -16,8 +14,7 @@ def selected(*names, **asked):
         )
         for place in (0, 1)
     ]
-    metrics = all_metrics(points, {})
-    return select(Dataset("points", "1", points, metrics), Query(**asked))
+    return selected(points, **asked)
 
 
 def heads(selection):
@@ -28,7 +25,7 @@ def heads(selection):
 
 def test_recall_by_all_listeners_stands_side_by_side():
     names = "r@10", "fixed_r@10", "mean_rank", "fixed_mean_rank", "human_r@10"
-    selection = selected(*names, "lm_log_prob", "beam_r@10")
+    selection = measured(*names, "lm_log_prob", "beam_r@10")
     assert selection.y.name == "fixed_r@10"
     assert heads(selection) == {
         "level": [
@@ -38,13 +35,13 @@ def test_recall_by_all_listeners_stands_side_by_side():
         ],
         "other": ["log prob / word"],
     }
-    own = heads(selected(*names, y="r@10"))["level"]
+    own = heads(measured(*names, y="r@10"))["level"]
     assert own == ["recall@10, fixed listener", "recall@10", "mean rank"]
 
 
 def test_recall_of_another_decoding_is_apart():
     names = "r@10", "fixed_r@10", "beam_r@10", "beam_fixed_r@10"
-    found = heads(selected(*names, y="beam_r@10"))["level"]
+    found = heads(measured(*names, y="beam_r@10"))["level"]
     assert found == [
         "recall@10, beam search",
         "recall@10, fixed listener, beam search",
@@ -53,5 +50,5 @@ def test_recall_of_another_decoding_is_apart():
 
 def test_metrics_below_a_folder_have_their_roles():
     names = "val/r@10", "val/Recall@1", "val/mean_rank", "train/r@10"
-    found = heads(selected(*names, y="val/r@10"))["level"]
+    found = heads(measured(*names, y="val/r@10"))["level"]
     assert found == ["val/recall@1", "val/recall@10", "val/mean rank"]

@@ -3,12 +3,23 @@ import pytest
 
 from tensorboard_plugin_tfcap.summary import Sample
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
+from tensorboard_plugin_tfcap.summary import write_comparison
+from tensorboard_plugin_tfcap.summary import write_references
 from tensorboard_plugin_tfcap.thumbnails import thumbnail
 
 
 @pytest.mark.parametrize(
     "about, error, cure",
     [
+        ({"method": 3}, TypeError, "`method` must be"),
+        ({"params": {"lambda": None}}, TypeError, "must be"),
+        ({"seed": [1]}, TypeError, "`seed` must be"),
+        ({"best_by": "novelty"}, ValueError, "known which way it is better"),
+        (
+            {"metrics": [{"name": "b", "better": "more"}]},
+            ValueError,
+            "`better` must be",
+        ),
         ({"method": ""}, ValueError, "`method` must not be empty"),
         ({"split": 1}, TypeError, "`split` must be a string"),
         ({"split": ""}, ValueError, "`split` must not be empty"),
@@ -36,6 +47,7 @@ def test_what_a_reader_would_pass_over_is_refused(tmp_path, about, error, cure):
     [
         ({f"m{i}": i for i in range(401)}, ValueError, "at most 400"),
         ({"a": np.array([1.0, 2.0])}, TypeError, "must hold numbers.*a="),
+        ({"x": None, "y": True}, ValueError, "must have a number"),
         ({1: 1.0}, TypeError, "`metrics` must be a string"),
         ({"m" * 300_000: 1.0}, ValueError, "at most 262144 bytes"),
     ],
@@ -44,6 +56,23 @@ def test_points_that_nobody_reads_are_refused(tmp_path, metrics, error, cure):
     with TradeoffWriter(tmp_path, "mine") as writer:
         with pytest.raises(error, match=cure):
             writer.point(0, metrics)
+
+
+@pytest.mark.parametrize(
+    "lacking, cure",
+    [
+        ({"title": ""}, "must have a `title`, and `metrics`"),
+        ({"metrics": {}}, "must have a `title`, and `metrics`"),
+        ({"metrics": {"r@10": float("nan")}}, "must have finite numbers"),
+        ({"metrics": {"r@10": None}}, "must have finite numbers"),
+    ],
+)
+@pytest.mark.parametrize("write", [write_references, write_comparison])
+def test_wrong_references_leave_no_file(tmp_path, write, lacking, cure):
+    good = {"title": "SR-PL", "metrics": {"r@10": 80.1}}
+    with pytest.raises(ValueError, match=f"`references` {cure}"):
+        write(tmp_path / "log", references=[good, {**good, **lacking}])
+    assert not (tmp_path / "log").exists()
 
 
 @pytest.mark.parametrize("name", ["human", "missing"])

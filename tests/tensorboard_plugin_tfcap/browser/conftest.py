@@ -119,6 +119,24 @@ class View:
             ".map((t) => ({name: t.name, x: t.x, y: t.y, shown: t.visible}))"
         )
 
+    def names(self):
+        return [mark["name"] for mark in self.marks()]
+
+    def titled(self, text):
+        """Waits until the figure's title has some words."""
+        self.wait(
+            "(text) => document.querySelector('h2').innerText.includes(text)",
+            text,
+        )
+
+    def button(self, name):
+        return self.frame.get_by_role("button", name=name)
+
+    def filter(self, text):
+        """Filters runs by an expression."""
+        label = "Filter runs by a regular expression"
+        self.frame.get_by_label(label).fill(text)
+
     def place(self, row):
         """Where a row's mark is, in pixels of TensorBoard's page."""
         x, y = self.frame.evaluate(
@@ -149,14 +167,12 @@ def view(browser):
     page.set_viewport_size({"width": 1400, "height": 1000})
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on(
-        "console",
-        lambda message: (
+
+    def note(message):
+        if "Content Security Policy" in message.text:
             errors.append(message.text)
-            if "Content Security Policy" in message.text
-            else None
-        ),
-    )
+
+    page.on("console", note)
     yield View(page, errors)
     page.close()
     assert not errors

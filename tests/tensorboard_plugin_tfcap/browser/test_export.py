@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 
 def saved(view, item):
-    view.frame.get_by_role("button", name="Export").click()
+    view.button("Export").click()
     with view.page.expect_download() as found:
         view.frame.get_by_role("menuitem", name=item).click()
     return content(found)
@@ -23,7 +23,7 @@ def content(found):
 
 def printed(view, *choices, **fields):
     """A file of the dialog, in which something is chosen and filled in."""
-    view.frame.get_by_role("button", name="Export").click()
+    view.button("Export").click()
     view.frame.get_by_role("menuitem", name="Figure as").click()
     dialog = view.frame.get_by_role("dialog")
     for text in choices:
@@ -70,7 +70,7 @@ def test_points_are_saved(view, sweep):
 
 def test_the_link_of_a_view_is_copied(view, sweep):
     view.open(sweep, x="bleu_4")
-    view.frame.get_by_role("button", name="Export").click()
+    view.button("Export").click()
     view.frame.get_by_role("menuitem", name="Copy a link").click()
     view.frame.get_by_role("menuitem", name="Copied").wait_for()
     found = view.frame.evaluate("() => navigator.clipboard.readText()")

@@ -15,7 +15,7 @@ ODD = ('<a href="https://evil.example">ours</a>', "R&amp;D", "a<b>bold</b>")
 def test_the_tab_shows_a_curve_for_each_method(view, sweep):
     view.open(sweep, inside=True)
     assert view.page.locator('[role="tab"]', has_text="Trade-off").count() == 1
-    names = [mark["name"] for mark in view.marks()]
+    names = view.names()
     assert names[:2] == ["PSST Multinomial", "ST Multinomial"]
     assert view.text("h2") == "recall@10 against CIDEr-D"
     count = len(servers.sweep_records())
@@ -26,15 +26,12 @@ def test_axes_change_and_stay_in_the_address(view, sweep):
     view.open(sweep)
     before = view.marks()
     view.frame.get_by_label("Vertical").select_option("mean_rank")
-    view.wait("() => document.querySelector('h2').innerText.includes('mean')")
+    view.titled("mean")
     assert view.marks()[0]["y"] != before[0]["y"]
     assert view.marks()[0]["x"] == before[0]["x"]
     assert "p.tfcap_tradeoff.y=mean_rank" in view.page.url
-    view.frame.get_by_role("button", name="Swap axes").click()
-    view.wait(
-        "() => document.querySelector('h2').innerText"
-        " === 'CIDEr-D against mean rank'"
-    )
+    view.button("Swap axes").click()
+    view.titled("CIDEr-D against mean rank")
     # What is drawn is what is shown: every mark, within the axes.
     count = sum(len(mark["x"]) for mark in view.marks())
     view.wait(
@@ -46,19 +43,16 @@ def test_axes_change_and_stay_in_the_address(view, sweep):
 
 def test_figure_3_is_small_multiples(view, sweep):
     view.open(sweep)
-    view.frame.get_by_role("button", name="Figure 3").click()
+    view.button("Figure 3").click()
     view.wait(
         "() => new Set(document.querySelector('.plot').data"
         ".map((t) => t.xaxis)).size > 2"
     )
     assert "preset=fig3" in view.page.url
     # A pair of axes, by one click, and a line across it as ever.
-    pair = view.frame.get_by_role("button", name="Completeness against corr")
+    pair = view.button("Completeness against corr")
     pair.click()
-    view.wait(
-        "() => document.querySelector('h2').innerText"
-        " === 'recall of facts against precision of claims'"
-    )
+    view.titled("recall of facts against precision of claims")
     assert pair.get_attribute("aria-pressed") == "true"
     assert "preset=" not in view.page.url
 
@@ -79,9 +73,7 @@ def test_hovering_tells_of_a_point_and_shows_markup_as_text(view, sweep):
 
 def test_the_filter_keeps_what_matches(view, sweep):
     view.open(sweep)
-    view.frame.get_by_label("Filter runs by a regular expression").fill(
-        "psst.*seed=[01]$"
-    )
+    view.filter("psst.*seed=[01]$")
     view.wait(
         "() => new Set(document.querySelector('.plot').data"
         ".filter((t) => t.meta?.kind === 'curve').map((t) => t.name))"
@@ -89,8 +81,8 @@ def test_the_filter_keeps_what_matches(view, sweep):
     )
     count = len(servers.sweep_records())
     assert view.text("#run-filter-hint") == f"8 of {count} runs shown"
-    view.frame.get_by_label("Filter runs by a regular expression").fill("zzz")
-    view.frame.get_by_role("button", name="Show all runs").click()
+    view.filter("zzz")
+    view.button("Show all runs").click()
     view.wait("() => !document.querySelector('.state')?.checkVisibility()")
     assert len(view.marks()) == 5
 
@@ -98,9 +90,9 @@ def test_the_filter_keeps_what_matches(view, sweep):
 def test_a_filter_that_is_none_is_told_of_and_the_figure_stays(view, sweep):
     view.open(sweep, runs="((")
     assert "regular expression" in view.text("[role=alert]")
-    view.frame.get_by_label("Filter runs by a regular expression").fill("")
+    view.filter("")
     view.wait("() => document.querySelector('.plot').data?.length > 3")
-    view.frame.get_by_label("Filter runs by a regular expression").fill("((")
+    view.filter("((")
     view.frame.wait_for_selector(".notice.bad")
     assert len(view.marks()) == 5
 
@@ -138,26 +130,6 @@ def test_a_method_is_hidden_by_the_legend_and_by_its_box(view, sweep):
     )
 
 
-def test_labels_do_not_lie_on_each_other(view, sweep):
-    view.open(sweep)
-    boxes = view.frame.evaluate(
-        "() => [...document.querySelectorAll('.textpoint text')]"
-        ".filter((t) => t.style.visibility !== 'hidden')"
-        ".map((t) => t.getBoundingClientRect().toJSON())"
-    )
-    assert len(boxes) > 5
-    for place, one in enumerate(boxes):
-        for other in boxes[place + 1 :]:
-            across = min(one["right"], other["right"]) - max(
-                one["left"], other["left"]
-            )
-            down = min(one["bottom"], other["bottom"]) - max(
-                one["top"], other["top"]
-            )
-            # Letters do not fill their boxes.
-            assert across <= 4 or down <= 4
-
-
 @pytest.fixture(scope="module")
 def odd(browser, tmp_path_factory):
     """The address of a TensorBoard whose methods look like HTML."""
@@ -192,7 +164,7 @@ def test_what_fails_once_is_asked_for_again(view, odd):
     view.page.route("**/plotly.js*", lambda route: route.abort())
     view.page.goto(f"{odd}/data/{ENTRY}")
     view.find()
-    again = view.frame.get_by_role("button", name="Try again")
+    again = view.button("Try again")
     again.wait_for()
     view.page.unroute("**/plotly.js*")
     again.click()
@@ -200,11 +172,11 @@ def test_what_fails_once_is_asked_for_again(view, odd):
     assert view.count(".notice.bad") == 0
     view.page.route("**/samples?*", lambda r: r.fulfill(status=500))
     # The table is open since there was no figure.
-    view.frame.get_by_role("button", name="Pin").first.click()
+    view.button("Pin").first.click()
     view.frame.get_by_text("answered with an error").wait_for()
     view.page.unroute("**/samples?*")
-    view.frame.get_by_role("button", name="Unpin").first.click()
-    view.frame.get_by_role("button", name="Pin").first.click()
+    view.button("Unpin").first.click()
+    view.button("Pin").first.click()
     view.frame.get_by_text("No samples were logged").wait_for()
 
 

@@ -17,7 +17,7 @@ def test_a_deep_link_is_followed(view, sweep):
         **{"value": "0.1", "pareto": "1", "at": "best", "by": "r@1"},
     )
     assert view.text("h2") == "recall@1 against BLEU-4"
-    names = {mark["name"] for mark in view.marks()}
+    names = {*view.names()}
     assert names == {"PSST Multinomial", "Luo et al. 2018"}
     assert view.text(".guide .grip") == "0.1"
     assert view.frame.get_by_label("Pareto front").is_checked()
@@ -32,9 +32,9 @@ def test_the_way_back_is_open(view, sweep):
     view.page.evaluate(
         "() => { location.hash = '#tfcap_tradeoff&p.tfcap_tradeoff.x=bleu_4' }"
     )
-    view.wait("() => document.querySelector('h2').innerText.includes('BLEU')")
+    view.titled("BLEU")
     view.page.go_back()
-    view.wait("() => document.querySelector('h2').innerText.includes('CIDEr')")
+    view.titled("CIDEr")
 
 
 def test_the_theme_is_that_of_tensorboard(view, sweep):
@@ -53,8 +53,8 @@ def test_the_theme_is_that_of_tensorboard(view, sweep):
 def test_tensorboards_own_run_filter_is_taken_over(view, sweep):
     view.open(sweep, query="?runFilter=luo")
     assert "TensorBoard" in view.text("#run-filter-hint")
-    assert [mark["name"] for mark in view.marks()] == ["Luo et al. 2018"]
-    view.frame.get_by_label("Filter runs by a regular expression").fill("")
+    assert view.names() == ["Luo et al. 2018"]
+    view.filter("")
     view.wait("() => document.querySelector('.plot').data.length > 6")
 
 
@@ -68,7 +68,7 @@ def test_it_works_below_a_path_and_new_runs_appear(view, tmp_path):
         assert view.text(".state code") == str(tmp_path)
         servers.write_one(tmp_path)
         view.wait("() => document.querySelector('.plot')?.data?.length > 0")
-        assert [mark["name"] for mark in view.marks()] == ["late"]
+        assert view.names() == ["late"]
         servers.write_one(tmp_path, "later")
         view.wait("() => document.querySelectorAll('.methods li').length == 2")
         assert view.text(".status").startswith("2 runs")

@@ -68,7 +68,7 @@ def test_tables_are_copied(view, sweep):
         ("LaTeX", "\\begin"),
         ("CSV", ","),
     ):
-        view.frame.get_by_role("button", name=f"Copy as {title}").first.click()
+        view.button(f"Copy as {title}").first.click()
         view.wait(
             "(name) => [...document.querySelectorAll('.pair button')].some("
             "(b) => b.innerText === 'Copied' && b.ariaLabel === name)",

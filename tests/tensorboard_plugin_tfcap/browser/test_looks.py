@@ -1,5 +1,7 @@
 """Names, focus and aggregates, in one visit."""
 
+import itertools
+
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -7,28 +9,34 @@ CURVES = (
     "() => document.querySelector('.plot').data"
     ".filter((t) => t.meta?.kind === 'curve')"
 )
-#: Boxes of names, and of the marks of what is drawn.
+#: Boxes of names, of the marks of what is drawn, and of their labels.
 BOXES = """() => {
   const boxes = (all) => [...document.querySelectorAll(all)]
+    .filter((one) => one.style.visibility !== "hidden")
     .map((one) => one.getBoundingClientRect().toJSON());
-  return [boxes(".annotation-text-g"), boxes(".points path.point")];
+  return [".annotation-text-g", ".points path.point", ".textpoint text"]
+    .map(boxes);
 }"""
 
 
-def meet(one, other):
+def meet(one, other, least=2):
+    """Check whether boxes share more than some pixels each way."""
     return (
-        one["left"] < other["right"] - 2
-        and other["left"] < one["right"] - 2
-        and one["top"] < other["bottom"] - 2
-        and other["top"] < one["bottom"] - 2
+        one["left"] < other["right"] - least
+        and other["left"] < one["right"] - least
+        and one["top"] < other["bottom"] - least
+        and other["top"] < one["bottom"] - least
     )
 
 
 def test_names_focus_and_aggregates(view, sweep):
     view.open(sweep)
-    methods = [mark["name"] for mark in view.marks()]
+    methods = view.names()
     view.frame.wait_for_selector(".annotation-text-g", state="attached")
-    names, marks = view.frame.evaluate(BOXES)
+    names, marks, labels = view.frame.evaluate(BOXES)
+    # Letters do not fill their boxes.
+    pairs = itertools.combinations(labels, 2)
+    assert len(labels) > 5 and not any(meet(*pair, 4) for pair in pairs)
     assert len(names) == len(methods)
     for place, name in enumerate(names):
         assert not any(meet(name, box) for box in names[place + 1 :] + marks)
@@ -42,7 +50,7 @@ def test_names_focus_and_aggregates(view, sweep):
     view.wait(
         "() => document.querySelectorAll('.annotation-text-g').length === 1"
     )
-    view.frame.get_by_role("button", name="All in color").click()
+    view.button("All in color").click()
     view.wait(f"() => ({CURVES})()[1].line.color !== '#c3c9cf'")
     # A center, which figure and tables follow.
     view.frame.get_by_label("Center").select_option("median")
@@ -64,9 +72,9 @@ def test_a_narrow_window_shows_the_figure_and_offers_a_level(view, sweep):
     view.open(sweep, x="cider_d", y="r@10", along="x", value="1.2")
     assert view.frame.locator(".stage").bounding_box()["y"] < 250
     assert not view.frame.locator(".side").is_visible()
-    view.frame.get_by_role("button", name="Controls").click()
+    view.button("Controls").click()
     assert view.frame.get_by_label("Vertical").is_visible()
-    view.frame.get_by_role("button", name="Controls").click()
+    view.button("Controls").click()
     # No curve goes to 1.2; where one is taken that is reached, there is one.
     assert "No curve goes to CIDEr-D = 1.2" in view.text(".notice p")
     view.frame.locator(".notice button").first.click()

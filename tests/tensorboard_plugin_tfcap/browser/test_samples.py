@@ -29,7 +29,7 @@ def test_a_click_pins_a_point_with_its_words_and_pictures(view, sweep):
     said = view.text(".said")
     assert "1 of 2 claims true. False: <i>" in said and "1 missing" in said
     view.wait("() => document.querySelector('.rows img').naturalWidth > 0")
-    view.frame.get_by_role("button", name="Next").click()
+    view.button("Next").click()
     view.wait("() => document.querySelectorAll('.rows > li').length === 4")
 
 
@@ -40,7 +40,7 @@ def test_two_pinned_points_stand_side_by_side_image_by_image(view, sweep):
     said = view.frame.locator(".rows > li").first.inner_text()
     assert "by psst_multinomial" in said and "by st_multinomial" in said
     assert view.count(".ring.pinned:not([hidden])") == 2
-    view.frame.get_by_role("button", name="Unpin PSST Multinomial").click()
+    view.button("Unpin PSST Multinomial").click()
     view.wait("() => document.querySelectorAll('.pin').length === 1")
 
 

@@ -1,9 +1,6 @@
 """Logs of people who have never heard of trade-off points."""
 
 import pytest
-from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from tests.tensorboard_plugin_tfcap import strangers
 from tests.tensorboard_plugin_tfcap.browser import servers
@@ -23,20 +20,14 @@ def scalars(browser, tmp_path_factory):
     for method in ("adam", "sgd"):
         for rate in (1, 2, 3):
             for seed in (0, 1):
-                write_run(folder / f"{method}-{rate}-{seed}", rate, seed)
+                values = {
+                    "loss": [1 / (rate + step) for step in range(3)],
+                    "speed": [rate * step + seed for step in range(3)],
+                }
+                run = folder / f"{method}-{rate}-{seed}"
+                strangers.write_scalars(run, values)
     with servers.serve(folder) as address:
         yield address
-
-
-def write_run(folder, rate, seed):
-    writer = EventFileWriter(str(folder))
-    for step in (1, 2, 3):
-        found = {"loss": 1 / (rate + step), "speed": rate * step + seed}
-        values = [
-            Summary.Value(tag=k, simple_value=v) for k, v in found.items()
-        ]
-        writer.add_event(Event(step=step, summary=Summary(value=values)))
-    writer.close()
 
 
 def test_scalars_are_shown_where_there_are_no_points(view, scalars):
@@ -67,7 +58,7 @@ def test_runs_are_grouped_by_a_pattern_in_their_names(view, scalars):
     assert "focus" not in view.page.url and "y=speed" in view.page.url
     view.page.reload()
     view.enter()
-    assert [mark["name"] for mark in view.marks()] == ["adam", "sgd"]
+    assert view.names() == ["adam", "sgd"]
 
 
 @pytest.fixture(scope="module")
@@ -118,18 +109,16 @@ def test_a_log_of_torch_is_read_without_being_asked(view, torch):
     )
     view.frame.get_by_label("x to").fill("20")
     view.frame.get_by_label("x to").press("Enter")
-    view.wait(
+    zoomed = (
         "() => Math.abs(document.querySelector('.plot')._fullLayout.xaxis"
         ".range[1] - Math.log10(20)) < 1e-4"
     )
+    view.wait(zoomed)
     view.wait("() => location.hash.includes('zoom=Latency%2Fval')")
     view.page.reload()
     view.enter()
-    view.wait(
-        "() => Math.abs(document.querySelector('.plot')._fullLayout.xaxis"
-        ".range[1] - Math.log10(20)) < 1e-4"
-    )
-    view.frame.get_by_role("button", name="Reset zoom").click()
+    view.wait(zoomed)
+    view.button("Reset zoom").click()
     view.wait("() => !location.hash.includes('zoom')")
 
     # Curves and columns by choice, and the way to another tab.
@@ -143,7 +132,7 @@ def test_a_log_of_torch_is_read_without_being_asked(view, torch):
         "() => [...document.querySelectorAll('th')]"
         ".some((th) => th.innerText === 'Accuracy/val')"
     )
-    view.frame.get_by_role("button", name="Pin lr = 0.1").click()
+    view.button("Pin lr = 0.1").click()
     link = view.frame.get_by_role("link", name="Time Series")
     link.wait_for()
     address = link.get_attribute("href")

@@ -19,31 +19,38 @@ def test_methods_come_in_the_order_of_the_legend_and_then_of_their_names():
     assert notices == []
 
 
-def test_another_setting_makes_another_curve():
-    points = [*line("mine", k=10), *line("mine", k=9), *line("mine", k="a")]
-    groups, _ = group_points(points, "lambda")
-    assert list(groups) == ["mine, k = 9", "mine, k = 10", "mine, k = a"]
-    # Along k, each lambda is a curve.
-    groups, _ = group_points(points, "k")
-    assert list(groups) == ["mine, \u03bb = 0.1", "mine, \u03bb = 0.2"]
-
-
-def test_a_setting_that_some_lack_tells_them_apart():
-    groups, _ = group_points([*line("mine"), *line("mine", k=1)], "lambda")
-    assert {title: len(found) for title, found in groups.items()} == {
-        "mine": 4,
-        "mine, k = 1": 4,
-    }
-
-
-def test_no_curve_has_the_title_of_another():
-    points = [*line("mine", k=1), *line("mine", k=2), *line("mine, k = 1")]
-    groups, _ = group_points(points, "lambda")
-    assert {title: len(found) for title, found in groups.items()} == {
-        "mine, k = 1": 4,
-        "mine, k = 2": 4,
-        "mine, k = 1 (mine, k = 1)": 4,
-    }
+@pytest.mark.parametrize(
+    "points, order, titles",
+    [
+        (
+            [*line("mine", k=10), *line("mine", k=9), *line("mine", k="a")],
+            "lambda",
+            ["mine, k = 9", "mine, k = 10", "mine, k = a"],
+        ),
+        # Along k, each lambda is a curve.
+        (
+            [*line("mine", k=10), *line("mine", k=9)],
+            "k",
+            ["mine, \u03bb = 0.1", "mine, \u03bb = 0.2"],
+        ),
+        # A setting that some lack.
+        (
+            [*line("mine"), *line("mine", k=1)],
+            "lambda",
+            ["mine, k = 1", "mine"],
+        ),
+        # A method with the title of a curve.
+        (
+            [*line("m", k=1), *line("m", k=2), *line("m, k = 1")],
+            "lambda",
+            ["m, k = 1", "m, k = 2", "m, k = 1 (m, k = 1)"],
+        ),
+    ],
+)
+def test_another_setting_makes_another_curve(points, order, titles):
+    groups, _ = group_points(points, order)
+    assert list(groups) == titles
+    assert sum(map(len, groups.values())) == len(points)
 
 
 def test_two_sweeps_in_one_log_are_told_apart_by_folder():
@@ -115,15 +122,6 @@ def test_points_without_a_metric_are_left_out_and_named():
     assert notices == [
         "mine: 1 of 4 points lack cider_d and r@10, and are left out."
     ]
-
-
-def test_points_without_a_place_are_left_out_where_there_are_others():
-    points = line("mine", seeds=(0,))
-    points.append(replace(points[0], params={}))
-    curves, notices = measured_curves(
-        {"mine": points}, "cider_d", "r@10", "lambda"
-    )
-    assert len(curves["mine"][0]) == 2 and "without lambda" in notices[0]
 
 
 def test_values_that_differ_beyond_six_digits_are_curves_of_their_own():

@@ -19,20 +19,15 @@ def table(points, columns, fixed, at, **options):
     )
 
 
-def test_each_seed_is_read_off_by_itself():
+def test_each_seed_is_read_off_by_itself_and_the_best_is_bold():
     found = table([*line("a"), *line("b", 4.0)], [RECALL, RANK], NATURAL, 1.5)
     assert found.head == ["", "recall@10", "mean rank", "seeds"]
-    assert [row[1] for row in found.rows] == [
-        "56.0 [43.3, 68.7]",
-        "60.0 [47.3, 72.7]",
-    ]
-
-
-def test_the_best_is_the_least_where_less_is_better():
-    found = table([*line("a"), *line("b", 4.0)], [RECALL, RANK], NATURAL, 1.5)
+    cells = ["56.0 [43.3, 68.7]", "60.0 [47.3, 72.7]"]
+    assert [row[1] for row in found.rows] == cells
+    # Of ranks, the least.
     assert found.best == [[1, 1], [1, 2]]
-    assert "**60.0 [47.3, 72.7]**" in found.markdown()
-    assert r"\textbf{60.0 [47.3, 72.7]}" in found.latex()
+    assert f"**{cells[1]}**" in found.markdown()
+    assert rf"\textbf{{{cells[1]}}}" in found.latex()
 
 
 def test_naturalness_is_read_off_at_a_recall():
@@ -99,13 +94,8 @@ def test_nothing_is_bold_where_nobody_knows_what_is_better():
 
 
 def test_differences_are_of_the_same_seeds():
-    found = table(
-        [*line("a"), *line("b", 4.0, seeds=(1,))],
-        [RECALL],
-        NATURAL,
-        1.5,
-        baseline="a",
-    )
+    points = [*line("a"), *line("b", 4.0, seeds=(1,))]
+    found = table(points, [RECALL], NATURAL, 1.5, baseline="a")
     assert found.head[2] == "\u0394 recall@10"
     assert [row[2] for row in found.rows] == ["\u2014", "+4.0"]
 

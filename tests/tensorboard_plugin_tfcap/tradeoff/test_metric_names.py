@@ -11,10 +11,8 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
         ("val_r_10", "val recall@10", "higher", "recall"),
         ("human_image_to_text_r@1", "human image to text recall@1", *[""] * 2),
         ("mean_rank", "mean rank", "lower", "recall"),
-        ("human_median_rank", "human median rank", "lower", "recall"),
         ("mrr", "MRR", "higher", "recall"),
         ("unseen_r@5", "recall@5, unseen listener", "higher", "recall"),
-        ("fixed_r@10", "recall@10, fixed listener", "higher", "recall"),
         ("beam_cider_d", "CIDEr-D, beam search", "higher", "naturalness"),
         ("lm_log_prob", "log prob / word", "higher", "naturalness"),
         (
@@ -22,18 +20,12 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
             "mean rank, fixed listener, beam search",
             *("lower", "recall"),
         ),
-        ("strangers_r@10", "recall@10, strangers", "higher", "recall"),
         (
             "beam_strangers_r@10_bag_of_words",
             "recall@10 of bag of words, strangers, beam search",
             *("higher", "recall"),
         ),
-        (
-            "private_language",
-            "own less strangers' recall@10",
-            *("lower", "other"),
-        ),
-        ("my_clip_r@10", "recall@10, my_clip listener", "higher", "recall"),
+        ("private_language", "own less strangers' recall@10", "lower", "other"),
         (
             "my_clip_image_to_text_r@10",
             "image to text recall@10, my_clip listener",
@@ -43,22 +35,11 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
         ("lr_10", "lr_10", "unknown", "other"),
         ("repeat_rate", "a word twice in a row", "lower", "other"),
         ("novel_trigrams", "new trigrams", "lower", "other"),
-        ("novelty", "novelty", "unknown", "other"),
-        ("repeated_bigrams", "repeated_bigrams", "lower", "other"),
-        ("self_bleu", "self_bleu", "lower", "other"),
-        ("validation/epoch_loss", "validation/epoch_loss", "lower", "other"),
-        ("accuracy", "accuracy", "higher", "other"),
         ("narrative", "narrative", "unknown", "other"),
         ("eval/cider", "eval/CIDEr", "higher", "naturalness"),
-        ("val/recall@10", "val/recall@10", "higher", "recall"),
         ("CIDEr-D", "CIDEr-D", "higher", "naturalness"),
         ("val/fixed_r@1", "val/recall@1, fixed listener", "higher", "recall"),
         ("mine_r_10", "recall@10, mine listener", "higher", "recall"),
-        (
-            "strangers_recall_at_10_bag_of_words",
-            "recall@10 of bag of words, strangers",
-            *("higher", "recall"),
-        ),
         ("r@10/val", "val/recall@10", "higher", "recall"),
         ("a/CIDEr/Test", "a/Test/CIDEr", "higher", "naturalness"),
         ("Loss/val", "Loss/val", "lower", "other"),
@@ -101,22 +82,17 @@ def test_what_is_said_counts_more_than_the_name():
     assert (found.title, found.sign, found.role) == ("Place", 1, "recall")
 
 
-def test_metrics_have_an_order():
-    names = ["zebra", "r@10", "human_r@1", "mrr", "r@1", "spice", "bleu_4"]
-    ranked = sorted(map(named_metric, names), key=metric_order)
-    assert [metric.name for metric in ranked] == [
-        *("bleu_4", "spice", "r@1", "r@10", "mrr", "human_r@1", "zebra")
-    ]
-
-
-def test_recall_by_others_comes_before_that_by_the_own_listener():
-    names = ["r@10", "human_r@10", "beam_fixed_r@10", "mine_r@10", "fixed_r@10"]
-    names.append("strangers_r@10")
-    ranked = sorted(map(named_metric, names), key=metric_order)
-    assert [metric.name for metric in ranked] == [
-        *("strangers_r@10", "fixed_r@10", "mine_r@10", "r@10"),
-        *("beam_fixed_r@10", "human_r@10"),
-    ]
+@pytest.mark.parametrize(
+    "names",
+    [
+        "bleu_4 spice r@1 r@10 mrr human_r@1 zebra",
+        # Recall by others comes before that by the own listener.
+        "strangers_r@10 fixed_r@10 mine_r@10 r@10 beam_fixed_r@10 human_r@10",
+    ],
+)
+def test_metrics_have_an_order(names):
+    ranked = sorted(map(named_metric, sorted(names.split())), key=metric_order)
+    assert " ".join(metric.name for metric in ranked) == names
 
 
 def test_a_direction_that_is_none_is_refused():

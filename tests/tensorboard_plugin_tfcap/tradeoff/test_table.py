@@ -4,7 +4,6 @@ import subprocess
 import pytest
 
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
-from tensorboard_plugin_tfcap.tradeoff import markdown_table
 
 TABLE = TradeoffTable(
     "Table 9",
@@ -56,15 +55,12 @@ def test_a_table_without_rows_or_notes_is_one():
     assert r"\midrule" in empty.latex()
 
 
-def test_letters_that_latex_does_not_take_are_escaped():
-    table = TradeoffTable("T", "\\ {x} ~^ #1 $2", ["a", "b"], [], [])
+def test_latex_has_no_letter_that_it_does_not_know():
+    signs = TradeoffTable("T", "\\ {x} ~^ #1 $2", ["a", "b"], [], []).latex()
     assert (
         r"\caption{\textbackslash{} \{x\} \textasciitilde{}"
         r"\textasciicircum{} \#1 \$2.}"
-    ) in table.latex()
-
-
-def test_latex_has_no_letter_that_it_does_not_know():
+    ) in signs
     row = ["\u0394 \u4e2d <b> caf\xe9", "-0.5 [-1.0, 1e-05]", "-"]
     table = TradeoffTable("T", "t \u2191", ["a", "b", "c"] * 3, [row * 3], [])
     text = table.latex()
@@ -90,8 +86,3 @@ def test_latex_compiles(tmp_path):
     (tmp_path / "a.tex").write_text(source, encoding="utf-8")
     command = ["pdflatex", "-halt-on-error", "a.tex"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-
-
-def test_columns_are_aligned():
-    text = markdown_table(["a", "bcd"], [["long", "1"], ["b", "22222"]])
-    assert len({len(line) for line in text.splitlines()}) == 1

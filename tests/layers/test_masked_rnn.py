@@ -4,9 +4,12 @@ import pytest
 import tensorflow as tf
 
 from tfcap.layers import sequence_encoder
+from tfcap.layers.sequence_encoder import MaskedGRU
 from tfcap.layers.sequence_encoder import MaskedLSTM
 
 RNG = np.random.default_rng(0)
+#: Of Keras' classes, which ours are to agree with.
+KERAS = {MaskedLSTM: keras.layers.LSTM, MaskedGRU: keras.layers.GRU}
 
 
 def masks(kind, rows, steps):
@@ -23,6 +26,10 @@ def masks(kind, rows, steps):
     return mask
 
 
+def sequences(rows=6, steps=5):
+    return RNG.normal(size=(rows, steps, 3)).astype("float32")
+
+
 @pytest.fixture(params=["packed", "trimmed"])
 def way(request, monkeypatch):
     """Both ways of computing it, whatever the machine and the length."""
@@ -30,14 +37,13 @@ def way(request, monkeypatch):
     monkeypatch.setattr(sequence_encoder, "_packs", lambda width: packs)
 
 
-def pair(units, features, **options):
+def pair(kind, **options):
     """Our layer and Keras', with the same weights."""
-    ours = MaskedLSTM(units, **options)
-    keras_own = keras.layers.LSTM(units, **options)
-    for layer in (ours, keras_own):
-        layer.build((None, None, features))
-    keras_own.set_weights(ours.get_weights())
-    return ours, keras_own
+    layers = kind(5, **options), KERAS[kind](5, **options)
+    for layer in layers:
+        layer.build((None, None, 3))
+    layers[1].set_weights(layers[0].get_weights())
+    return layers
 
 
 def run(layer, inputs, mask, state, compiled):
@@ -56,57 +62,43 @@ def run(layer, inputs, mask, state, compiled):
     return [tf.convert_to_tensor(x) for x in tf.nest.flatten(step())]
 
 
+@pytest.mark.parametrize("rnn", KERAS)
 @pytest.mark.parametrize(
-    "kind, sequences",
+    "kind, sequence, options",
     [
-        ("right", False),
-        ("left", True),
-        ("holes", False),
-        ("holes", True),
-        ("full", True),
+        *(("right", False, {}), ("left", True, {}), ("holes", False, {})),
+        *(("holes", True, {"use_bias": False}), ("full", True, {})),
+        ("full", False, {"use_bias": False}),
+        *(
+            (kind, kind != "left", {"zero_output_for_mask": True})
+            for kind in ("left", "right", "holes")
+        ),
     ],
+    ids=str,
 )
-def test_values_and_gradients_are_those_of_keras(way, kind, sequences):
-    options = {"return_sequences": sequences, "return_state": True}
-    ours, keras_own = pair(5, 3, **options)
-    inputs = tf.constant(RNG.normal(size=(9, 7, 3)), tf.float32)
-    state = [tf.constant(RNG.normal(size=(9, 5)), tf.float32) for _ in "hc"]
+def test_values_and_gradients_are_those_of_keras(
+    way, rnn, kind, sequence, options
+):
+    options = {
+        **{"return_state": True, "bias_initializer": "random_normal"},
+        **{"return_sequences": sequence, **options},
+    }
+    ours, keras_own = pair(rnn, **options)
+    inputs = tf.constant(sequences(9, 7))
+    names = "hc" if rnn is MaskedLSTM else "h"
+    state = [tf.constant(RNG.normal(size=(9, 5)), tf.float32) for _ in names]
     mask = tf.constant(masks(kind, 9, 7))
     wanted = run(keras_own, inputs, mask, state, compiled=False)
+    assert len(wanted) == 2 + 2 * len(state) + len(ours.get_weights())
     # Which entries are masked is no part of a graph.
     for compiled in {False, kind == "holes"}:
         got = run(ours, inputs, mask, state, compiled)
-        for a, b in zip(got, wanted):
+        for a, b in zip(got, wanted, strict=True):
             np.testing.assert_allclose(a, b, atol=2e-5)
 
 
-def check_zero_outputs(ours, keras_own, kind, sequences):
-    """Compares layers of two classes whose outputs are zero under a mask."""
-    options = {"return_state": True, "zero_output_for_mask": True}
-    options["return_sequences"] = sequences
-    ours, keras_own = ours(5, **options), keras_own(5, **options)
-    inputs = RNG.normal(size=(9, 7, 3)).astype("float32")
-    mask = tf.constant(masks(kind, 9, 7))
-    found = ours(inputs, mask=mask)
-    keras_own.build(inputs.shape)
-    keras_own.set_weights(ours.get_weights())
-    wanted = keras_own(inputs, mask=mask)
-    assert (np.array(wanted[0]) == 0).any()
-    for a, b in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(a, b, atol=2e-5)
-
-
-@pytest.mark.parametrize("kind", ["right", "left", "holes"])
-@pytest.mark.parametrize("sequences", [False, True])
-def test_outputs_under_the_mask_are_zero_where_that_is_asked_for(
-    way, kind, sequences
-):
-    check_zero_outputs(MaskedLSTM, keras.layers.LSTM, kind, sequences)
-
-
 def test_both_directions_read_as_those_of_keras(way):
-    inputs = RNG.normal(size=(6, 7, 3)).astype("float32")
-    mask = tf.constant(masks("right", 6, 7))
+    inputs, mask = sequences(), tf.constant(masks("right", 6, 5))
     ours, keras_own = (
         keras.layers.Bidirectional(kind(5, return_sequences=True))
         for kind in (MaskedLSTM, keras.layers.LSTM)
@@ -117,48 +109,42 @@ def test_both_directions_read_as_those_of_keras(way):
     np.testing.assert_allclose(found, keras_own(inputs, mask=mask), atol=2e-5)
 
 
-def test_a_row_without_words_gives_zeros(way):
-    inputs = RNG.normal(size=(2, 4, 3)).astype("float32")
-    mask = np.array([[0, 0, 0, 0], [1, 0, 0, 0]])
-    out, h, c = MaskedLSTM(5, return_state=True)(inputs, mask=mask)
-    for x in (out, h, c):
+@pytest.mark.parametrize("rnn", KERAS)
+def test_a_row_without_words_gives_zeros(way, rnn):
+    mask = np.array([[0, 0, 0, 0, 0], [1, 0, 0, 0, 0]])
+    for x in rnn(5, return_state=True)(sequences(2), mask=mask):
         assert not x[0].numpy().any() and x[1].numpy().any()
 
 
 def test_a_batch_without_any_word_gives_zeros(way):
-    inputs = tf.constant(RNG.normal(size=(2, 4, 3)), tf.float32)
     lstm = MaskedLSTM(5, return_sequences=True)
     with tf.GradientTape() as tape:
-        out = lstm(inputs, mask=np.zeros((2, 4)))
+        out = lstm(sequences(), mask=np.zeros((6, 5)))
         value = tf.reduce_sum(out)
     assert not out.numpy().any()
     for grad in tape.gradient(value, lstm.trainable_variables):
         assert grad is None or not np.any(grad)
 
 
-def test_nothing_under_the_mask_is_read(way):
-    mask = masks("holes", 6, 5)
-    inputs = RNG.normal(size=(6, 5, 3)).astype("float32")
-    lstm = MaskedLSTM(4)
-    noise = np.where(mask[..., None], inputs, 100.0).astype("float32")
+@pytest.mark.parametrize("rnn", KERAS)
+def test_nothing_under_the_mask_is_read(way, rnn):
+    inputs, mask, layer = sequences(), masks("holes", 6, 5), rnn(4)
+    noise = np.where(mask[..., None], inputs, np.float32(100))
     np.testing.assert_array_equal(
-        lstm(inputs, mask=mask), lstm(noise, mask=mask)
+        layer(inputs, mask=mask), layer(noise, mask=mask)
     )
 
 
 @pytest.mark.parametrize("steps", [5, 40])
 def test_batch_may_be_dynamic_and_sequences_long(steps):
     lstm = MaskedLSTM(4, return_sequences=True)
-    inputs = RNG.normal(size=(6, steps, 3)).astype("float32")
-    mask = masks("right", 6, steps)
+    inputs, mask = sequences(6, steps), masks("right", 6, steps)
     signature = [
         tf.TensorSpec((None, steps, 3)),
         tf.TensorSpec((None, steps), tf.bool),
     ]
     graph = tf.function(
-        lambda x, m: lstm(x, mask=m),
-        input_signature=signature,
-        autograph=False,
+        lambda x, m: lstm(x, mask=m), signature, autograph=False
     )
     np.testing.assert_allclose(
         graph(inputs, mask), lstm(inputs, mask=mask), atol=1e-6
@@ -166,9 +152,8 @@ def test_batch_may_be_dynamic_and_sequences_long(steps):
 
 
 def test_dropout_inside_the_cell_is_still_keras_own():
-    lstm = MaskedLSTM(4, dropout=0.5, seed=0)
+    lstm, mask = MaskedLSTM(4, dropout=0.5, seed=0), masks("right", 6, 5)
     inputs = np.ones((6, 5, 3), "float32")
-    mask = masks("right", 6, 5)
     one = lstm(inputs, mask=mask, training=True)
     assert not np.allclose(one, lstm(inputs, mask=mask))
 
@@ -179,5 +164,4 @@ def test_a_model_that_holds_it_is_not_compiled_by_xla():
     model = keras.Model(inputs, MaskedLSTM(4)(words))
     model.compile("sgd", "mse", jit_compile="auto")
     assert not model.jit_compile
-    ids = RNG.integers(0, 9, size=(6, 5))
-    model.fit(ids, np.zeros((6, 4)), verbose=0)
+    model.fit(RNG.integers(0, 9, size=(6, 5)), np.zeros((6, 4)), verbose=0)
