@@ -294,10 +294,13 @@ def test_a_verdict_is_beyond_the_interval_and_sees_cider():
     assert verdict([0.0]) == "equal, one seed"
 
 
-def draw_records(folder):
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
     """The figure and the logs of `python -m reproduce axes --tensorboard`."""
+    folder = tmp_path_factory.mktemp("drawn")
+    many = [record("rl", 0, 0.0, 1.0, 1.0, mean_length=0.2), *RECORDS]
     with open(folder / "points.jsonl", "w") as file:
-        for found in RECORDS:
+        for found in many:
             about = {k: found[k] for k in found if k in ABOUT}
             result = {k: found[k] for k in found if k not in ABOUT}
             json.dump({"settings": about, "result": result}, file)
@@ -305,12 +308,15 @@ def draw_records(folder):
     path, logs = folder / "axes.svg", folder / "logs"
     command = ["axes", str(folder), "--figure", str(path)]
     assert main([*command, "--tensorboard", str(logs)]) == 0
-    return path, logs
+    return path.read_text(), logs
 
 
-def test_a_report_draws_the_figure_of_all_methods(tmp_path, monkeypatch):
-    monkeypatch.setattr(figure, "draw", lambda *_: None)
-    _, logs = draw_records(tmp_path)
+def test_a_report_draws_all_methods(drawn, tmp_path):
+    _, logs = drawn
+    runs = {folder.name for folder in (logs / "psst_multinomial").iterdir()}
+    assert runs == {"lambda=0.01,seed=0", "lambda=0.01,seed=1"} | {
+        "lambda=0.1,seed=0"
+    }
     out = tmp_path / "report.html"
     assert report.main([str(logs), "-o", str(out), "--preset", "all_1"]) == 0
     _, page = out.read_text().split('<div id="tf-view">')
@@ -322,36 +328,20 @@ def test_a_report_draws_the_figure_of_all_methods(tmp_path, monkeypatch):
     assert "CPU seconds of training lower" in out.read_text()
 
 
-def test_names_in_the_figure_do_not_meet(tmp_path, monkeypatch):
-    written = []
-
-    def write(axis, text, mark, box, unit, color):
-        written.append((axis, text, box))
-
-    monkeypatch.setattr(figure, "_write", write)
-    path, logs = draw_records(tmp_path)
-    runs = {folder.name for folder in (logs / "psst_multinomial").iterdir()}
-    assert runs == {"lambda=0.01,seed=0", "lambda=0.01,seed=1"} | {
-        "lambda=0.1,seed=0"
-    }
-    assert (logs / "comparison").is_dir()
-    assert path.stat().st_size > 10_000
-    # Four methods, three of them with what strangers find and a cost.
-    assert len(written) == 3 * 4 + 2
-    for number, (axis, _, one) in enumerate(written):
-        for other, _, two in written[number + 1 :]:
-            apart = one[0] >= two[2] or two[0] >= one[2]
-            apart = apart or one[1] >= two[3] or two[1] >= one[3]
-            assert apart or axis is not other
-    curves = figure.curves_of(runs_of(RECORDS), "cider_d", "r@10")
-    x, y = curves["psst_multinomial"]
-    most = figure.of_most_seeds(runs_of(RECORDS))
-    assert [(place.method, dict(place.numbers)) for place in most].count(
-        ("psst_multinomial", {"lambda": 0.01})
-    ) == 1
-    assert len(most) == len(runs_of(RECORDS)) - 1
-    assert x[:, 0].tolist() == [0.8, 0.5] and y[0, 0] == 92.0
-    assert np.isnan(y[:, 1:]).all()
+def test_the_figure_has_a_panel_a_family_and_names_few(drawn):
+    said = re.findall(r"<!-- (.*?) -->", drawn[0])
+    assert set(FAMILIES) < set(said) and len(FAMILIES) == 9
+    named = {title_of(row) for row in DEFAULT} & set(said)
+    assert named == {"PSST Multinomial", "Luo et al. 2018"}
+    # Nobody understands it, and no panel shows it.
+    assert "Not shown, degenerate: RL" in said
+    assert len(figure.NAMED) == 10 and set(figure.NAMED) < set(DEFAULT)
+    for methods in FAMILIES.values():
+        assert set(methods) & set(figure.NAMED)
+    curves = figure.curves_of(runs_of(RECORDS))
+    np.testing.assert_array_equal(
+        curves["psst_multinomial"][:, :, 0], [[0.8, 81.0], [0.5, 60.0]]
+    )
 
 
 def test_processes_share_the_threads_and_the_worst_status_is_returned(
@@ -373,32 +363,3 @@ def test_processes_share_the_threads_and_the_worst_status_is_returned(
     with pytest.raises(SystemExit):
         main(["all", "--processes", "0"])
     assert "`--processes` must be positive" in capsys.readouterr().err
-
-
-def test_points_far_out_are_named_and_not_drawn():
-    from matplotlib.figure import Figure
-
-    def points(method, *cider):
-        return [
-            record(method, 0, c, 10.0 + 50.0 * c, 0.0) | {"lambda": float(i)}
-            for i, c in enumerate(cider)
-        ]
-
-    many = points("sll", *np.linspace(0.9, 1.1, 9))
-    runs = runs_of([*many, *points("scst", 0.95, 0.1), *points("wtf", 0.0)])
-    near, out = figure.near_the_others(runs)
-    curves = figure.curves_of(near, "cider_d", "r@10")
-    assert {k: len(x) for k, (x, _) in curves.items()} == {"sll": 9, "scst": 1}
-    assert out.endswith(": SCST, \u03bb = 1; WTF")
-    axis = Figure().subplots()
-    figure._fit(axis, curves)
-    assert 0.8 < axis.get_xlim()[0] < 0.9 and axis.get_ylim()[0] > 50.0
-    axis.set_xscale("log")
-    figure._fit(axis, curves)
-    assert 0.85 < axis.get_xlim()[0] < 0.9
-    assert figure.near_the_others(runs_of(many))[1] == ""
-
-
-def test_a_figure_of_another_format_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="must end in .png, .svg or .pdf"):
-        figure.draw([], str(tmp_path / "axes.xyz"))
