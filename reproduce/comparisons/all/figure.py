@@ -70,7 +70,7 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
             x, y = curves[BASE][0, :, 0]
             axis.axvline(x, color="0.6", linestyle=":", linewidth=0.8)
             axis.axhline(y, color="0.6", linestyle=":", linewidth=0.8)
-    out = [title_of(x) for x in {p.method: 0 for p in runs} if x not in curves]
+    out = {title_of(p.method): 0 for p in runs if p.method not in curves}
     seeds = len({record["seed"] for record in records})
     interval = ", 95 % intervals of those named" * (seeds > 2)
     figure.suptitle(f"{title}: means of {seeds} seeds{interval}", fontsize=10)
