@@ -103,56 +103,47 @@ def orders_of(runs):
         told = f"{title_of(first)} > {title_of(second)}"
         for name in names:
             title, sign = SCORES[name]
-            for at, found, natural, collapsed in _differences(
-                runs, first, second, name
-            ):
-                judged = (
-                    "one collapsed"
-                    if collapsed
-                    else verdict(found, sign, natural)
-                )
+            level, found = _at_equal_cider(runs, first, second, name)
+            if found:
+                at, judged = f"CIDEr-D = {level:.3g}", verdict(found, sign)
+                yield Order(source, told, at, title, found, [], judged)
+                continue
+            for ours, theirs in _pairs(runs, first, second):
+                found = gaps(runs[ours], runs[theirs], name)
+                if not found:
+                    continue
+                natural = gaps(runs[ours], runs[theirs], "cider_d")
+                natural = natural if name in _HEARD else []
+                judged = verdict(found, sign, natural)
+                if is_collapsed(runs[ours]) or is_collapsed(runs[theirs]):
+                    judged = "one collapsed"
+                at = _strengths(ours, theirs) or "-"
                 yield Order(source, told, at, title, found, natural, judged)
 
 
-def _differences(runs, first, second, name):
-    """Tuples: where two methods are compared, and what is found there."""
-    level, found = _at_equal_cider(runs, first, second, name)
-    if found:
-        return [(f"CIDEr-D = {level:.3g}", found, [], False)]
-    compared = []
-    for ours, theirs in _pairs(runs, first, second):
-        found = gaps(runs[ours], runs[theirs], name)
-        if found:
-            is_recall = name.endswith("r@10")
-            natural = gaps(runs[ours], runs[theirs], "cider_d")
-            strengths = dict.fromkeys((ours.strength, theirs.strength))
-            known = dict(ours.numbers).items() >= dict(theirs.numbers).items()
-            at = ours.strength if known else "; ".join(filter(None, strengths))
-            collapsed = any(is_collapsed(runs[p]) for p in (ours, theirs))
-            compared.append(
-                (at or "-", found, natural if is_recall else [], collapsed)
-            )
-    return compared
+def _strengths(ours, theirs):
+    """Text of what moves two methods, once if the first tells it of both."""
+    if ours.moved.items() >= theirs.moved.items():
+        return ours.strength
+    both = dict.fromkeys((ours.strength, theirs.strength))
+    return "; ".join(filter(None, both))
 
 
 def _pairs(runs, first, second):
     """Pairs of places at which two methods are compared, of most seeds."""
-    every = [
+    pairs = [
         (ours, theirs)
         for ours in runs
         for theirs in runs
         if (ours.method, theirs.method) == (first, second)
     ]
-    equal = [
-        (ours, theirs)
-        for ours, theirs in every
-        if all(
-            dict(theirs.numbers).get(name, value) == value
-            for name, value in ours.numbers
-        )
-    ]
-    alike = (first in _PER_WORD) == (second in _PER_WORD)
-    pairs = alike and equal or every
+    if (first in _PER_WORD) == (second in _PER_WORD):
+        equal = [
+            (ours, theirs)
+            for ours, theirs in pairs
+            if {**ours.moved, **theirs.moved} == {**theirs.moved, **ours.moved}
+        ]
+        pairs = equal or pairs
     shared = [len(runs[a].keys() & runs[b].keys()) for a, b in pairs]
     most = max(shared, default=0)
     return [

@@ -1,14 +1,12 @@
 """All methods on the same axes: how rows are trained and heard."""
 
 import copy
-import inspect
 import os
 
 from reproduce.captioning.phases import PHASES
 from reproduce.captioning.rewarded import cider
 from reproduce.comparisons.all.cost import CPUSeconds
 from reproduce.comparisons.all.cost import cost_scores
-from reproduce.comparisons.all.rows import ARGUMENTS_OF
 from reproduce.comparisons.all.rows import DEFAULT
 from reproduce.comparisons.all.rows import ORIGINS
 from reproduce.comparisons.all.rows import ROWS
@@ -75,21 +73,18 @@ def frozen_listener(experiment):
 def own_training(experiment, row, point):
     """A row that no paper of the laboratory has."""
     about = experiment.about_point(point)
-    settings, given = about.settings, dict(ROWS[row])
+    settings = about.settings
     dropout = settings.joint_dropout
     speaker = experiment.starting("speaker_mle", "speaker", dropout)
     batches = experiment.batches()
-    numbers = {
-        **experiment.words(),
-        "num_samples": settings.num_samples,
+    shared = {**experiment.words(), "num_samples": settings.num_samples}
+    critic = {
         "state_units": state_units(speaker, batches),
         "baseline_units": settings.critic_units,
     }
-    method = given["method"]
-    known = inspect.signature(ARGUMENTS_OF.get(method, method)).parameters
-    shared = {k: v for k, v in numbers.items() if k in known}
     reward = traded_off(experiment, point["lambda"])
-    model = build(shared | given, [speaker, reward], {}, about)
+    # All take what is shared, presets among their `**options`.
+    model = build(shared | ROWS[row], [speaker, reward], critic, about)
     return Training(
         model,
         {"speaker": settings.joint_rate, "baseline": 1e-3},

@@ -54,12 +54,6 @@ ROWS = {
         )
     },
 }
-#: Methods that hand their arguments to another one.
-ARGUMENTS_OF = {
-    **dict.fromkeys((dr_grpo, dapo, gspo, gdpo), grpo),
-    ppo: rloo,
-    **dict.fromkeys((ipo, simpo), dpo),
-}
 #: Whose rows the others are.
 ORIGINS = {
     row: paper for paper in (PSST, SLE, SPIDER, WTF_RL) for row in paper.rows
@@ -68,13 +62,13 @@ ORIGINS = {
 STARTS = {"speaker_mle": "speaker_mle", "guided": "speaker_guided"}
 #: Rows by family, in the order in which they are trained and drawn.
 FAMILIES = {
-    "likelihood": ("speaker_mle", "frozen_speaker_mle"),
+    "likelihood, guidance": ("speaker_mle", "frozen_speaker_mle", "guided"),
     "joint, through words": (
         *("psst_multinomial", "st_multinomial", "psst_gumbel", "st_gumbel"),
         *("psst_reinmax", "st_reinmax", "psst_gumbel_rao"),
         *("psst_expected", "dense", "st_gumbel_annealed"),
     ),
-    "joint, score function": ("reinforce_joint",),
+    "joint, score function": ("reinforce_joint", "g_gan"),
     "listener frozen, through words": (
         *("psst_speaker", "multinomial_speaker", "gumbel_speaker"),
     ),
@@ -87,8 +81,8 @@ FAMILIES = {
         *("retriever_ensemble", "retriever_alone", "ensemble_weighted"),
         *("ensemble_pathwise", "ensemble_without_cider"),
     ),
-    "preferences": ("dpo", "ipo", "simpo"),
-    "structure": (
+    "preferences, structure": (
+        *("dpo", "ipo", "simpo"),
         *("risk", "sequence_likelihood", "softmax_margin"),
         *("max_margin", "multi_margin"),
     ),
@@ -101,8 +95,6 @@ FAMILIES = {
         *("scst_discriminator", "scst_grammar"),
         *("wtf_rl_cider", "wtf_rl_ensemble"),
     ),
-    "decoding": ("guided",),
-    "adversary": ("g_gan",),
 }
 FAMILY = {row: family for family, rows in FAMILIES.items() for row in rows}
 DEFAULT = tuple(FAMILY)

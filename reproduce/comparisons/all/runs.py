@@ -1,49 +1,39 @@
 """Points of all methods by label, and what is compared of them."""
 
-from typing import NamedTuple
-
 from reproduce.comparisons.all.rows import FAMILY
 from reproduce.comparisons.all.rows import TITLES
 from reproduce.psst_figures import HUMAN
 from reproduce.psst_figures import method_title
-from tfcap.curves import mean_interval
+from reproduce.score_tables import Row
+from reproduce.score_tables import by_row
 
 #: Numbers that move a method, and their symbols.
 SYMBOLS = {
-    "lambda": "\u03bb",
-    "gamma": "\u03b3",
     "alpha": "\u03b1",
+    "lambda": "\u03bb",
     "rho": "\u03c1",
     "temperature": "\u03c4",
+    "gamma": "\u03b3",
 }
 BASE = "speaker_mle"
 
 
-class Place(NamedTuple):
-    """A method at one strength.
+class Place(Row):
+    """A method at one strength, which prints as papers call it."""
 
-    Args:
-        label: String, as tables print it.
-        numbers: Tuple of pairs of a name and a number, what moves the method.
-    """
-
-    label: str
-    method: str
-    numbers: tuple = ()
+    __slots__ = ()
 
     @property
     def strength(self):
-        """The numbers as text."""
-        parts = [f"{SYMBOLS[name]} = {value:g}" for name, value in self.numbers]
+        """Text of what moves the method."""
+        moved = self.moved
+        parts = [
+            f"{v} = {moved[k]:g}" for k, v in SYMBOLS.items() if k in moved
+        ]
         return ", ".join(parts)
 
-    @property
-    def family(self):
-        """Name of the family of the method."""
-        return FAMILY.get(self.method, "others")
-
     def __str__(self):
-        return self.label
+        return ", ".join(filter(None, [title_of(self.method), self.strength]))
 
 
 def title_of(method):
@@ -61,29 +51,9 @@ def runs_of(records: list[dict]) -> dict:
     >>> [str(place) for place in runs_of([record])]
     ['GRPO, \u03bb = 0.01']
     """
-    runs = {}
-    for record in records:
-        if record["method"] in HUMAN:
-            continue
-        numbers = tuple((k, record[k]) for k in SYMBOLS if k in record)
-        place = Place("", record["method"], numbers)
-        title = title_of(record["method"])
-        label = ", ".join(filter(None, [title, place.strength]))
-        place = place._replace(label=label)
-        by_seed = runs.setdefault(place, {})
-        # A point of two sweeps has what either has found.
-        by_seed[record["seed"]] = by_seed.get(record["seed"], {}) | record
-    order = {method: number for number, method in enumerate(FAMILY)}
-    return dict(
-        sorted(
-            runs.items(),
-            key=lambda item: (
-                order.get(item[0].method, len(order)),
-                item[0].method,
-                [value for _, value in item[0].numbers],
-            ),
-        )
-    )
+    speakers = [r for r in records if r["method"] not in HUMAN]
+    runs = by_row(speakers, FAMILY)
+    return {Place(*row): by_seed for row, by_seed in runs.items()}
 
 
 def values(by_seed: dict, name: str) -> list[float]:
@@ -99,38 +69,3 @@ def gaps(ours: dict, theirs: dict, name: str) -> list[float]:
         for seed in sorted(ours.keys() & theirs.keys())
     ]
     return [a - b for a, b in pairs if None not in (a, b)]
-
-
-def base_of(runs: dict) -> dict:
-    """Records of maximum likelihood by seed."""
-    return runs.get(Place(title_of(BASE), BASE), {})
-
-
-def frontier(runs: dict, x: str, y: str) -> list[Place]:
-    """Places that no other one exceeds in both scores, by `x`, falling.
-
-    Means over seeds are compared, of those that have both scores.
-
-    Example:
-
-    >>> from reproduce.comparisons.all.runs import Place, frontier
-    >>> runs = {
-    ...     Place(name, name): {0: {"x": x, "y": y}}
-    ...     for name, x, y in (("a", 2, 1), ("b", 1, 2), ("c", 1, 1))
-    ... }
-    >>> [place.label for place in frontier(runs, "x", "y")]
-    ['a', 'b']
-    """
-    means = {}
-    for place, by_seed in runs.items():
-        pair = [values(by_seed, name) for name in (x, y)]
-        if all(pair):
-            means[place] = [mean_interval(scores).mean for scores in pair]
-    best = [
-        place
-        for place, (a, b) in means.items()
-        if not any(
-            c >= a and d >= b and (c, d) != (a, b) for c, d in means.values()
-        )
-    ]
-    return sorted(best, key=lambda place: -means[place][0])

@@ -2,12 +2,11 @@
 
 import functools
 import time
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from reproduce.comparisons.estimators.axes import AXES
+from reproduce.comparisons.estimators.registry import AXES
 from reproduce.comparisons.estimators.registry import ESTIMATORS
 from reproduce.comparisons.estimators.registry import Setting
 from reproduce.comparisons.estimators.small_world import SharedSpeaker
@@ -34,54 +33,37 @@ class Job(NamedTuple):
     draws: int = 10
 
 
-def costs(chosen: Sequence[str], rounds: int = 15) -> dict[str, float]:
-    """CPU seconds of a gradient, over those of the first, by name.
+def add_costs(record: dict, rounds: int = 15) -> bool:
+    """Adds CPU seconds of a gradient, over those of straight-through.
 
     In a graph, of 64 captions of 4 words from a vocabulary of 5,000, by a
     speaker without a recurrence: what is left is what estimators differ in.
-    """
-    return dict(zip(chosen, times([Job(name) for name in chosen], rounds)))
-
-
-def missing_of(grown: dict, chosen: Sequence[str]) -> dict[str, list[str]]:
-    """Names by size, of estimators that the figure shows and `grown` lacks."""
-    lacking = {
-        size: [
-            name
-            for name in AXES[size].shown
-            if name in chosen and name not in grown.get(size, {})
-        ]
-        for size in GROWN
-    }
-    return {size: names for size, names in lacking.items() if names}
-
-
-def grown_costs(asked: dict, rounds: int = 15) -> dict[str, dict]:
-    """`costs()` as sizes grow, over those of straight-through as it is there.
-
-    Args:
-        asked: Dict of lists of names, by the size that is moved.
+    Of the estimators that the figure shows along a size also as it grows.
 
     Returns:
-        Dict of dicts, by size and by name, of lists of `"value"` and `"cost"`.
+        Boolean, whether something was missing.
     """
-    places = [
-        (size, name, value)
-        for size, names in asked.items()
-        for name in names
-        for value in GROWN[size]
-    ]
-    jobs = [Job(name, **{size: value}) for size, name, value in places]
+    costs, grown = record["costs"], record.setdefault("grown", {})
+    alone = {name: Job(name) for name in ESTIMATORS if name not in costs}
+    along = {
+        (size, name): [Job(name, **{size: value}) for value in values]
+        for size, values in GROWN.items()
+        for name in AXES[size].shown
+        if name not in grown.get(size, {})
+    }
     # What several sizes share is measured once.
-    each = list(dict.fromkeys([Job("straight-through"), *jobs]))
-    found = dict(zip(each, times(each, rounds)))
-    grown = {size: {name: [] for name in asked[size]} for size in asked}
-    for (size, name, value), job in zip(places, jobs):
-        grown[size][name].append({"value": value, "cost": found[job]})
-    return grown
+    jobs = [*alone.values(), *(job for line in along.values() for job in line)]
+    first = Job("straight-through")
+    found = times(list(dict.fromkeys([first, *jobs])), rounds) if jobs else {}
+    costs.update({name: found[job] for name, job in alone.items()})
+    for (size, name), line in along.items():
+        grown.setdefault(size, {})[name] = [
+            {"value": getattr(job, size), "cost": found[job]} for job in line
+        ]
+    return bool(jobs)
 
 
-def times(jobs: Sequence[Job], rounds: int) -> list[float]:
+def times(jobs: list[Job], rounds: int) -> dict[Job, float]:
     """CPU seconds of steps over those of the first.
 
     Medians over rounds of all, so that a machine that slows down slows all.
@@ -94,7 +76,7 @@ def times(jobs: Sequence[Job], rounds: int) -> list[float]:
         return time.process_time() - start
 
     found = np.array([[seconds(step) for step in steps] for _ in range(rounds)])
-    return np.median(found / found[:, :1], axis=0).tolist()
+    return dict(zip(jobs, np.median(found / found[:, :1], axis=0).tolist()))
 
 
 @functools.cache

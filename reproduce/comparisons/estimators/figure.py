@@ -1,8 +1,6 @@
 """The figure of all estimators."""
 
-import os
-
-from reproduce.comparisons.estimators.axes import AXES
+from reproduce.comparisons.estimators.registry import AXES
 from reproduce.comparisons.estimators.registry import ESTIMATORS
 from tfcap._io import whole_path
 
@@ -19,13 +17,11 @@ KINDS = {
     "bias": "relative bias",
     "deviation": "relative deviation",
     "correlation": "correlation",
-    "cost": "CPU time of a step",
 }
-MARKS = "osD^v<>Ph*Xdp"
 
 
 def draw(record: dict, path: str) -> None:
-    """Writes the figure.
+    """Writes the figure, to be read at a page's width.
 
     Args:
         record: Dict that `python -m reproduce estimators` keeps.
@@ -33,145 +29,87 @@ def draw(record: dict, path: str) -> None:
     """
     from matplotlib.figure import Figure
 
-    axes = [name for name in LABELS if record["axes"].get(name)]
-    grown = record.get("grown", {})
-    kinds = [kind for kind in KINDS if kind != "cost" or grown]
-    width = max(len(axes), 3)
-    figure = Figure(
-        figsize=(3.6 * width, 7 + 4 * len(kinds)), layout="constrained"
-    )
-    ratios = [1.7] + [1] * len(kinds)
-    top, *rows = figure.subfigures(len(ratios), 1, height_ratios=ratios)
-    scatter, ends, costs = top.subplots(1, 3, width_ratios=[1.5, 1, 1])
-    _scatter(scatter, record)
-    _ends(ends, record)
-    _costs(costs, record)
-    looks = _looks(record)
-    for row, kind in zip(rows, kinds):
-        lines = grown if kind == "cost" else record["axes"]
-        for axis, name in zip(
-            row.subplots(1, width, squeeze=False)[0], axes + [None] * width
-        ):
-            if name is None or not lines.get(name):
-                axis.set_axis_off()
-                continue
-            shown = [k for k in AXES[name].shown if k in lines[name]]
-            _lines(axis, {k: lines[name][k] for k in shown}, kind, looks)
-            _scales(axis, name, kind)
-            axis.set_xlabel(LABELS[name])
-            axis.set_ylabel(KINDS[kind])
+    figure = Figure(figsize=(8, 15), layout="constrained")
     figure.suptitle(
-        "Gradients of one image against the exact gradient of the expected "
+        "Gradients of one image against the exact gradient of the expected\n"
         f"reward; mean and 95 % interval of {record['seeds']} speakers and "
-        f"listeners\n{chr(10).join(record['commands'])}",
+        "listeners",
         fontsize=10,
     )
-    kind = os.path.splitext(path)[1][1:]
+    top, below = figure.subfigures(2, 1, height_ratios=[1, 4])
+    scatter, ends = top.subplots(1, 2)
+    _scatter(scatter, record["estimators"])
+    _ends(ends, record)
+    grid = below.subplots(len(LABELS), 4)
+    for (name, label), (*panels, legend) in zip(LABELS.items(), grid):
+        for axis, kind in zip(panels, KINDS):
+            _lines(axis, record["axes"].get(name, {}), AXES[name].shown, kind)
+            axis.set_xlabel(label, fontsize=7)
+        if name in ("words", "samples", "draws", "temperature"):
+            for axis in panels:
+                axis.set_xscale("log", base=2)
+                axis.xaxis.set_major_formatter("{x:g}")
+        legend.set_axis_off()
+        handles = panels[0].get_legend_handles_labels()
+        legend.legend(*handles, fontsize=7, loc="center left", frameon=False)
+    for axis, title in zip(grid[0], KINDS.values()):
+        axis.set_title(title, fontsize=9)
+    for axis in figure.get_axes():
+        axis.tick_params(labelsize=7)
     with whole_path(path) as partial:
-        figure.savefig(partial, format=kind, dpi=110)
+        figure.savefig(partial, dpi=110)
 
 
-def _looks(record):
-    """Color and mark of every estimator."""
-    from matplotlib import colormaps
-
-    names = list(record["estimators"])
-    colors = colormaps["tab20"].colors + colormaps["Dark2"].colors
-    return {
-        name: {
-            "color": colors[i % len(colors)],
-            "marker": MARKS[i % len(MARKS)],
-        }
-        for i, name in enumerate(names)
-    }
-
-
-def _scatter(axis, record):
-    """Bias against deviation, of all estimators."""
-    looks = _looks(record)
-    for name, found in record["estimators"].items():
-        x, y = found["bias"][0], found["deviation"][0]
-        axis.scatter([x], [y], s=45, zorder=3, label=name, **looks[name])
-    axis.set_xlabel(KINDS["bias"])
-    axis.set_ylabel(KINDS["deviation"])
+def _scatter(axis, estimators):
+    """Bias against deviation, of all estimators by family."""
+    families = {}
+    for name, found in estimators.items():
+        place = found["bias"][0], found["deviation"][0]
+        families.setdefault(ESTIMATORS[name].family, []).append(place)
+    for family, places in families.items():
+        axis.plot(*zip(*places), "o", label=family)
+    axis.set_xlabel(KINDS["bias"], fontsize=8)
+    axis.set_ylabel(KINDS["deviation"], fontsize=8)
     axis.set_yscale("log")
     axis.grid(color="0.9")
-    axis.set_title("All estimators", fontsize=11)
-    axis.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    axis.set_title("All estimators", fontsize=9)
+    axis.legend(fontsize=7, loc="lower left")
 
 
 def _ends(axis, record):
     """Bias where an end is drawn, where it is expected, and where none is."""
-    fixed = record["axes"].get("ends", {})
-    every, x = record["estimators"], 0
-    ticks = []
-    kinds = ("drawn", "expected", "fixed length")
-    colors = dict(zip(kinds, ("tab:red", "tab:green", "tab:blue")))
-    for name, line in fixed.items():
-        found = {
-            "drawn": every.get(name),
-            "expected": every.get(f"{name}, expected end"),
-            "fixed length": line[0],
+    every, fixed = record["estimators"], record["axes"].get("ends", {})
+    for place, name in enumerate(fixed):
+        kinds = {
+            "drawn": (every[name], "tab:red"),
+            "expected": (every[f"{name}, expected end"], "tab:green"),
+            "fixed length": (fixed[name][0], "tab:blue"),
         }
-        for offset, kind in enumerate(kinds):
-            if found[kind] is not None:
-                mean, low, high = found[kind]["bias"]
-                axis.bar(
-                    x + 0.25 * offset,
-                    mean,
-                    0.23,
-                    yerr=[[mean - max(low, 0)], [high - mean]],
-                    color=colors[kind],
-                    label=None if ticks else kind,
-                )
-        ticks.append((x + 0.25, name))
-        x += 1
-    axis.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30)
-    axis.set_ylabel(KINDS["bias"])
-    axis.set_title("The decision to stop", fontsize=11)
-    if ticks:
-        axis.legend(fontsize=8)
+        for offset, (kind, (found, color)) in enumerate(kinds.items()):
+            mean, low, high = found["bias"]
+            axis.bar(
+                place + 0.25 * offset,
+                mean,
+                0.23,
+                yerr=[[mean - max(low, 0)], [high - mean]],
+                color=color,
+                label=kind if place == 0 else None,
+            )
+    axis.set_xticks([x + 0.25 for x in range(len(fixed))], list(fixed))
+    axis.set_ylabel(KINDS["bias"], fontsize=8)
+    axis.set_title("The decision to stop", fontsize=9)
+    # Room above the bars.
+    axis.set_ylim(0, 1.2 * axis.get_ylim()[1])
+    axis.legend(fontsize=7, ncols=3)
 
 
-def _costs(axis, record):
-    """CPU seconds of a step, by those of the first."""
-    costs = record["costs"]
-    if not costs:
-        axis.set_axis_off()
-        return
-    names = list(costs)[::-1]
-    families = sorted({ESTIMATORS[n].family for n in names if n in ESTIMATORS})
-    colors = {f: f"C{i}" for i, f in enumerate(families)}
-    looks = [
-        colors.get(getattr(ESTIMATORS.get(n), "family", None), "0.5")
-        for n in names
-    ]
-    axis.barh(names, [costs[name] for name in names], color=looks)
-    axis.set_xscale("log", base=2)
-    axis.tick_params(axis="y", labelsize=7)
-    axis.set_title(f"CPU time of a step, {names[-1]} = 1", fontsize=11)
-
-
-def _scales(axis, name, kind):
-    """Logarithmic scales, where what is moved is doubled or more."""
-    counted = name in ("words", "samples", "draws")
-    if kind == "cost" or (kind == "deviation" and counted):
-        axis.set_yscale("log")
-    if kind == "cost" or counted or name == "temperature":
-        axis.set_xscale("log", base=2)
-
-
-def _lines(axis, lines, kind, looks):
-    for name, points in lines.items():
+def _lines(axis, lines, shown, kind):
+    """Means and intervals of some estimators along an axis."""
+    for name in shown:
+        points = lines[name]
         x = [point["value"] for point in points]
-        look = looks[name]
-        if kind == "cost":
-            y = [point[kind] for point in points]
-        else:
-            y, low, high = zip(*(point[kind] for point in points))
-            low = [max(value, 0) for value in low]
-            axis.fill_between(x, low, high, color=look["color"], alpha=0.12)
-        axis.plot(x, y, label=name, markersize=4, linewidth=1.2, **look)
+        y, low, high = zip(*(point[kind] for point in points))
+        (line,) = axis.plot(x, y, "o-", label=name, markersize=3, linewidth=1)
+        color = line.get_color()
+        axis.fill_between(x, low, high, color=color, alpha=0.1, linewidth=0)
     axis.grid(color="0.9")
-    if kind == "bias":
-        axis.legend(fontsize=6)

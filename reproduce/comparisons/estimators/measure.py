@@ -1,7 +1,6 @@
 """Bias and variance of estimators in the small world."""
 
 from dataclasses import replace
-from typing import Any
 
 import keras
 import numpy as np
@@ -139,7 +138,7 @@ def errors(found: np.ndarray, exact: np.ndarray) -> dict:
 
 
 def measured(
-    name: str, world: World, setting: Setting, rows: int, exact: Any = None
+    name: str, world: World, setting: Setting, rows: int, exact: np.ndarray
 ) -> dict:
     """`errors()` of an estimator in a world."""
     setting = replace(
@@ -149,11 +148,4 @@ def measured(
         size=world.vocabulary_size,
         state_units=world.state_units,
     )
-    entry = ESTIMATORS[name]
-    if setting.samples < entry.least:
-        raise ValueError(
-            f"`samples` must be {entry.least} or more for {name!r}. Received: "
-            f"samples={setting.samples}."
-        )
-    exact = exact_gradients(world) if exact is None else exact
     return errors(estimates(name, world, setting, rows), exact)

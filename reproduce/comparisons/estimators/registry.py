@@ -1,8 +1,8 @@
-"""All estimators by name: what is compared, and what moves it."""
+"""All estimators by name, and the numbers that move them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from reproduce.comparisons.estimators.small_world import Heard
 from tfcap import layers
@@ -58,10 +58,9 @@ class Setting:
         channel = channel or layers.Categorical(seed=self.seed)
         return Sample(channel, self.samples, self.length, **options)
 
-    def heat(self, usual: float) -> dict:
-        """The temperature as an argument."""
-        value = usual if self.temperature is None else self.temperature
-        return {"temperature": value, "seed": self.seed}
+    def heated(self, usual: float) -> float:
+        """The temperature, or the usual one where none is set."""
+        return usual if self.temperature is None else self.temperature
 
 
 @dataclass(frozen=True)
@@ -74,46 +73,33 @@ class Entry:
         made_of: String, the class or arguments that give it, in Markdown.
         axes: Tuple of names of a `Setting` that move it, along which it is
             measured.
-        least: Integer, the samples that it needs at least.
     """
 
     make: Callable[[Setting], Objective]
     family: str
     made_of: str = ""
     axes: tuple = ("samples",)
-    least: int = 1
 
 
 #: By their names in tables.
 ESTIMATORS: dict[str, Entry] = {}
 
 
-def estimator(
-    name: str,
-    family: str,
-    made_of: str = "",
-    axes: Any = ("samples",),
-    least: int = 1,
-):
+def estimator(name: str, family: str, made_of: str = "", axes=("samples",)):
     """Decorates a function from a `Setting` to an objective, and lists it.
 
     Example:
 
     >>> from reproduce.comparisons.estimators.registry import ESTIMATORS
-    >>> ESTIMATORS["REINFORCE, leave-one-out"].least
-    2
+    >>> ESTIMATORS["RELAX"].axes
+    ('samples', 'temperature')
     """
 
     def listed(make):
-        ESTIMATORS[name] = Entry(make, family, made_of, tuple(axes), least)
+        ESTIMATORS[name] = Entry(make, family, made_of, tuple(axes))
         return make
 
     return listed
-
-
-def pathwise(setting: Setting, channel, feedback="relaxed", made=Pathwise):
-    """Gradient through the words, which speaker and listener read alike."""
-    return made(Heard(), setting.sampled(channel, feedback=feedback))
 
 
 ROWS = "straight-through"
@@ -121,14 +107,76 @@ SOFT = "partial sampling"
 ENDS = "expected termination"
 SCORE = "score function"
 GROUP = "samples of a row compared"
-EXPECTED = "the channel, `ExpectedEnding`"
 HEAT = ("samples", "temperature")
-DRAWN = (*HEAT, "draws")
+RHO = ("samples", "rho")
 
 
-@estimator("straight-through", ROWS, "`PartialSamplingST(0.0)`")
-def _(s):
-    return pathwise(s, layers.PartialSamplingST(0.0, seed=s.seed))
+def through(name, family, made_of, channel, axes=("samples",), ending=False):
+    """Lists a gradient through words, which speaker and listener read alike.
+
+    Args:
+        channel: Function from a `Setting` to a channel.
+        ending: Boolean, whether an end is expected and not drawn.
+    """
+
+    @estimator(name, family, made_of, axes)
+    def _(s):
+        # Where none ends, there is no ending to expect.
+        made = ExpectedEnding if ending and s.ends else Pathwise
+        return made(Heard(), s.sampled(channel(s), feedback="relaxed"))
+
+
+def hard(s):
+    """Words alone."""
+    return layers.PartialSamplingST(0.0, seed=s.seed)
+
+
+def partial(s):
+    """Whole distributions now and then."""
+    return layers.PartialSamplingST(s.rho, seed=s.seed)
+
+
+def heated(kind, usual, soft=False):
+    """A function from a `Setting` to a channel that has a temperature."""
+
+    def channel(s):
+        options = {"temperature": s.heated(usual), "seed": s.seed}
+        if kind in _DRAWN:
+            options["num_samples"] = s.draws
+        if soft:
+            options["rho"] = s.rho
+        return kind(**options)
+
+    return channel
+
+
+#: Channels that draw noise for a word that is given.
+_DRAWN = (layers.GumbelRao, layers.ReinMaxRao, layers.ReinMaxCV)
+
+through("straight-through", ROWS, "`PartialSamplingST(0.0)`", hard)
+through("PSST", SOFT, "`PartialSamplingST(0.25)`", partial, RHO)
+for _name, _kind, _usual in (
+    ("Gumbel", layers.GumbelSoftmaxST, 0.5),
+    ("Gumbel-Rao", layers.GumbelRao, 0.5),
+    ("ReinMax", layers.ReinMax, 1.0),
+    ("ReinMax-Rao", layers.ReinMaxRao, 1.0),
+    ("ReinMax-CV", layers.ReinMaxCV, 1.0),
+):
+    _axes = (*HEAT, "draws") if _kind in _DRAWN else HEAT
+    _given = ["0.5"] if _usual == 0.5 else []
+    _text = f"`{_kind.__name__}({', '.join(_given)})`"
+    through(_name, ROWS, _text, heated(_kind, _usual), _axes)
+    _text = f"`{_kind.__name__}({', '.join([*_given, 'rho=0.25'])})`"
+    _soft = heated(_kind, _usual, soft=True)
+    through(f"PSST {_name}", SOFT, _text, _soft, (*_axes, "rho"))
+for _name, _channel, _axes in (
+    ("straight-through", hard, ("samples",)),
+    ("Gumbel", heated(layers.GumbelSoftmaxST, 0.5), HEAT),
+    ("PSST", partial, RHO),
+    ("ReinMax", heated(layers.ReinMax, 1.0), HEAT),
+):
+    _text = "the channel, `ExpectedEnding`"
+    through(f"{_name}, expected end", ENDS, _text, _channel, _axes, True)
 
 
 @estimator(
@@ -136,46 +184,7 @@ def _(s):
     '`PartialSamplingST(0.0)`, `feedback="index"`',
 )
 def _(s):
-    channel = layers.PartialSamplingST(0.0, seed=s.seed)
-    return pathwise(s, channel, "index")
-
-
-@estimator("Gumbel", ROWS, "`GumbelSoftmaxST(0.5)`", HEAT)
-def _(s):
-    return pathwise(s, layers.GumbelSoftmaxST(**s.heat(0.5)))
-
-
-@estimator("Gumbel-Rao", ROWS, "`GumbelRao(0.5)`", DRAWN)
-def _(s):
-    return pathwise(s, layers.GumbelRao(num_samples=s.draws, **s.heat(0.5)))
-
-
-@estimator("ReinMax", ROWS, "`ReinMax()`", HEAT)
-def _(s):
-    return pathwise(s, layers.ReinMax(**s.heat(1.0)))
-
-
-@estimator("ReinMax-Rao", ROWS, "`ReinMaxRao()`", DRAWN)
-def _(s):
-    return pathwise(s, layers.ReinMaxRao(num_samples=s.draws, **s.heat(1.0)))
-
-
-@estimator("ReinMax-CV", ROWS, "`ReinMaxCV()`", DRAWN)
-def _(s):
-    return pathwise(s, layers.ReinMaxCV(num_samples=s.draws, **s.heat(1.0)))
-
-
-@estimator("PSST", SOFT, "`PartialSamplingST(0.25)`", ("samples", "rho"))
-def _(s):
-    return pathwise(s, layers.PartialSamplingST(s.rho, seed=s.seed))
-
-
-@estimator(
-    *("PSST Gumbel", SOFT, "`GumbelSoftmaxST(0.5, rho=0.25)`"),
-    axes=(*HEAT, "rho"),
-)
-def _(s):
-    return pathwise(s, layers.GumbelSoftmaxST(rho=s.rho, **s.heat(0.5)))
+    return Pathwise(Heard(), s.sampled(hard(s), feedback="index"))
 
 
 @estimator(
@@ -184,70 +193,9 @@ def _(s):
     axes=(*HEAT, "rho"),
 )
 def _(s):
-    heat = {"temperature": 0.5, "seed": s.seed}
-    heat["backward_temperature"] = s.heat(1.0)["temperature"]
-    return pathwise(s, layers.GumbelSoftmaxST(rho=s.rho, **heat))
-
-
-@estimator(
-    *("PSST ReinMax", SOFT, "`ReinMax(rho=0.25)`"),
-    axes=(*HEAT, "rho"),
-)
-def _(s):
-    return pathwise(s, layers.ReinMax(rho=s.rho, **s.heat(1.0)))
-
-
-def _rao(s):
-    return {"num_samples": s.draws, "rho": s.rho}
-
-
-@estimator(
-    *("PSST Gumbel-Rao", SOFT, "`GumbelRao(0.5, rho=0.25)`"),
-    axes=(*DRAWN, "rho"),
-)
-def _(s):
-    return pathwise(s, layers.GumbelRao(**_rao(s), **s.heat(0.5)))
-
-
-@estimator(
-    *("PSST ReinMax-Rao", SOFT, "`ReinMaxRao(rho=0.25)`"),
-    axes=(*DRAWN, "rho"),
-)
-def _(s):
-    return pathwise(s, layers.ReinMaxRao(**_rao(s), **s.heat(1.0)))
-
-
-@estimator(
-    *("PSST ReinMax-CV", SOFT, "`ReinMaxCV(rho=0.25)`"),
-    axes=(*DRAWN, "rho"),
-)
-def _(s):
-    return pathwise(s, layers.ReinMaxCV(**_rao(s), **s.heat(1.0)))
-
-
-def _ending(s, channel):
-    # Where none ends, there is no ending to expect.
-    return pathwise(s, channel, made=ExpectedEnding if s.ends else Pathwise)
-
-
-@estimator("straight-through, expected end", ENDS, EXPECTED)
-def _(s):
-    return _ending(s, layers.PartialSamplingST(0.0, seed=s.seed))
-
-
-@estimator("Gumbel, expected end", ENDS, EXPECTED, HEAT)
-def _(s):
-    return _ending(s, layers.GumbelSoftmaxST(**s.heat(0.5)))
-
-
-@estimator("PSST, expected end", ENDS, EXPECTED, ("samples", "rho"))
-def _(s):
-    return _ending(s, layers.PartialSamplingST(s.rho, seed=s.seed))
-
-
-@estimator("ReinMax, expected end", ENDS, EXPECTED, HEAT)
-def _(s):
-    return _ending(s, layers.ReinMax(**s.heat(1.0)))
+    options = {"backward_temperature": s.heated(1.0), "seed": s.seed}
+    channel = layers.GumbelSoftmaxST(0.5, rho=s.rho, **options)
+    return Pathwise(Heard(), s.sampled(channel, feedback="relaxed"))
 
 
 def _score(s, baseline=None, *normalize, **options):
@@ -270,7 +218,7 @@ def _(s):
     return _score(s, RunningMeanBaseline())
 
 
-@estimator("REINFORCE, leave-one-out", SCORE, "`LeaveOneOutBaseline`", least=2)
+@estimator("REINFORCE, leave-one-out", SCORE, "`LeaveOneOutBaseline`")
 def _(s):
     return _score(s, LeaveOneOutBaseline())
 
@@ -286,7 +234,6 @@ def _(s):
 @estimator(
     *("sum and sample", SCORE),
     "`SumAndSample(1, S - 1)`, `LeaveOneOutBaseline`",
-    least=2,
 )
 def _(s):
     decoder = SumAndSample(1, s.samples - 1, s.length, seed=s.seed)
@@ -314,11 +261,11 @@ def _(s):
 @estimator("RELAX", SCORE, "`RELAX`", HEAT)
 def _(s):
     decoder = s.sampled(keep_states=True)
-    sizes = {"state_units": s.state_units, "vocabulary_size": s.size}
-    return RELAX(Heard(), decoder, **sizes, **s.heat(1.0))
+    options = {"temperature": s.heated(1.0), "seed": s.seed}
+    return RELAX(Heard(), decoder, s.state_units, s.size, **options)
 
 
-@estimator("REINFORCE, sample mean", GROUP, "`SampleMeanBaseline`", least=2)
+@estimator("REINFORCE, sample mean", GROUP, "`SampleMeanBaseline`")
 def _(s):
     return _score(s, SampleMeanBaseline())
 
@@ -326,40 +273,82 @@ def _(s):
 @estimator(
     *("REINFORCE, standardized", GROUP),
     "`SampleMeanBaseline`, `standardize=True`",
-    least=2,
 )
 def _(s):
     return _score(s, SampleMeanBaseline(), standardize=True)
 
 
-@estimator("GRPO", GROUP, '`standardize=True`, `normalize="length"`', least=2)
+@estimator("GRPO", GROUP, '`standardize=True`, `normalize="length"`')
 def _(s):
     return _score(s, SampleMeanBaseline(), "length", standardize=True)
 
 
 @estimator(
     *("Dr. GRPO", GROUP, '`SampleMeanBaseline`, `normalize="constant"`'),
-    least=2,
 )
 def _(s):
     return _score(s, SampleMeanBaseline(), "constant")
 
 
-@estimator("minimum risk", GROUP, "`StructureLoss`", least=2)
+@estimator("minimum risk", GROUP, "`StructureLoss`")
 def _(s):
     return StructureLoss(Heard(), s.sampled(), "risk")
 
 
-def names(chosen: list | None = None) -> list[str]:
-    """All names, or those asked for.
+class Axis(NamedTuple):
+    """A number that is moved, one of a `World` or of a `Setting`.
 
-    Raises:
-        ValueError: If one is not known.
+    Args:
+        values: Tuple of its values.
+        shown: Tuple of names of the estimators that the figure shows.
     """
-    unknown = sorted(set(chosen or ()) - set(ESTIMATORS))
-    if unknown:
-        raise ValueError(
-            f"`estimators` must be among {', '.join(ESTIMATORS)}. Received: "
-            f"{', '.join(unknown)}."
-        )
-    return list(chosen or ESTIMATORS)
+
+    values: tuple
+    shown: tuple
+
+
+_SHOWN = (
+    *("straight-through", "Gumbel", "ReinMax", "PSST"),
+    *("straight-through, expected end", "REINFORCE, leave-one-out"),
+)
+AXES = {
+    "words": Axis((2, 4, 8), _SHOWN),
+    "length": Axis((1, 2, 3, 4), _SHOWN),
+    "ends": Axis((False,), _SHOWN[:4]),
+    "temperature": Axis(
+        (0.25, 0.5, 1.0, 2.0),
+        (
+            *("Gumbel", "Gumbel-Rao", "ReinMax", "ReinMax-Rao"),
+            *("PSST Gumbel, decoupled", "Gumbel, expected end"),
+            "ReinMax, expected end",
+        ),
+    ),
+    "rho": Axis(
+        (0.0, 0.25, 0.5, 0.75, 1.0),
+        (
+            *("PSST", "PSST Gumbel", "PSST ReinMax", "PSST Gumbel-Rao"),
+            *("PSST ReinMax-Rao", "PSST, expected end"),
+        ),
+    ),
+    "samples": Axis(
+        (2, 4, 8),
+        (
+            *("straight-through", "ReinMax", "REINFORCE", "sum and sample"),
+            *("REINFORCE, leave-one-out", "REINFORCE, sample mean"),
+        ),
+    ),
+    "draws": Axis((1, 3, 10), ("Gumbel-Rao", "ReinMax-Rao", "ReinMax-CV")),
+    "gae": Axis((0.0, 0.5, 0.95, 1.0), ("actor-critic",)),
+}
+
+
+def measured_along(axis: str) -> list[str]:
+    """Names of the estimators that are measured along an axis.
+
+    All along words and length, those of the figure where none ends, else those
+    that the number moves.
+    """
+    if axis == "ends":
+        return [*AXES[axis].shown]
+    every = axis in ("words", "length")
+    return [k for k, entry in ESTIMATORS.items() if every or axis in entry.axes]

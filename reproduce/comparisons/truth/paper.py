@@ -1,5 +1,7 @@
 """Truth of captions as a reward: how rows are trained."""
 
+import functools
+
 import keras
 import numpy as np
 
@@ -7,6 +9,7 @@ from reproduce.captioning.phases import SPEAKER_PHASES
 from reproduce.captioning.rates import falling
 from reproduce.captioning.rewarded import cider
 from reproduce.captioning.rewarded import reward_speaker
+from reproduce.captioning.rewarded import reward_training
 from reproduce.captioning.rewarded import speaker_alone_heard
 from reproduce.comparisons.truth.reader_network import AnswerLoss
 from reproduce.comparisons.truth.reader_network import Answers
@@ -16,32 +19,32 @@ from reproduce.comparisons.truth.rewards import NumberedBatches
 from reproduce.comparisons.truth.rewards import truth_reward
 from reproduce.comparisons.truth.settings import SETTINGS
 from reproduce.comparisons.truth.tables import truth_tables
-from reproduce.comparisons.truth.through_words import through_words
 from reproduce.paper import Paper
-from reproduce.paper import Training
 from reproduce.rows import build
 from reproduce.world.truth import MEASURES
+from tfcap.decoding import Sample
+from tfcap.layers import PartialSamplingST
 from tfcap.methods import scst
+from tfcap.objectives import Pathwise
+from tfcap.training import JointTraining
+from tfcap.training import Learner
 
 #: Under which a study keeps the network that answers questions.
 READER = "reader"
 
 
-def measured(measure):
-    """A function of a point that makes a measure of truth a reward."""
-
-    def reward(about):
-        data = about.experiment.data
-        truth = data.truth("train")
-        return truth_reward(measure, truth, data.vocabulary)
-
-    return reward
+def measured(measure, about):
+    """A measure of truth as a reward."""
+    data = about.experiment.data
+    return truth_reward(measure, data.truth("train"), data.vocabulary)
 
 
 def mixed(about):
     """Precision and recall, weighed against each other."""
     alpha = about.settings.alpha
-    precision, recall = measured("precision")(about), measured("recall")(about)
+    precision, recall = (
+        measured(measure, about) for measure in ("precision", "recall")
+    )
     return alpha * precision + (1.0 - alpha) * recall
 
 
@@ -53,12 +56,37 @@ def learned_utility(about):
     return LearnedUtility(network, Answers(experiment.data.truth("train")))
 
 
+def through_words(
+    speaker,
+    reward,
+    *,
+    rho=0.25,
+    max_length=16,
+    suppress=(),
+    seed=None,
+    global_clipnorm=None,
+):
+    """Partial-sampling straight-through into a reward with gradients.
+
+    Args:
+        reward: `tfcap.rewards.Reward` that is differentiable.
+        speaker, rho, max_length, suppress, seed, global_clipnorm: As those of
+            `tfcap.methods.psst()`.
+    """
+    channel = PartialSamplingST(rho=rho, seed=seed)
+    words = {"max_length": max_length, "suppress": suppress}
+    objective = Pathwise(reward, Sample(channel, feedback="relaxed", **words))
+    learner = Learner(speaker, objective, global_clipnorm)
+    return JointTraining(speaker, {"speaker": learner})
+
+
 #: Rewards of rows.
 REWARDS = {
     "cider": lambda about: cider(about.experiment),
-    **{measure: measured(measure) for measure in MEASURES},
+    **{name: functools.partial(measured, name) for name in MEASURES},
     "mixed": mixed,
     "learned_utility": learned_utility,
+    "learned_utility_words": learned_utility,
 }
 #: Rows that are trained for a reward: self-critical training, each sample
 #: above the others of its image; or through the words.
@@ -66,25 +94,19 @@ ROWS = {
     **{name: {"method": scst, "baseline": "leave_one_out"} for name in REWARDS},
     "learned_utility_words": {"method": through_words},
 }
-#: Rewards of rows that are not called by theirs.
-_REWARD_OF = {"learned_utility_words": "learned_utility"}
 
 
 def train(experiment, row, point):
     """A row as it is before it learns for its reward."""
     about = experiment.about_point(point)
-    settings = about.settings
-    numbers = {**experiment.words(), "num_samples": settings.num_samples}
-    reward = REWARDS[_REWARD_OF.get(row, row)]
-    networks = [reward_speaker(experiment), reward(about)]
+    numbers = {
+        **experiment.words(),
+        "num_samples": about.settings.num_samples,
+    }
+    networks = [reward_speaker(experiment), REWARDS[row](about)]
     model = build(ROWS[row], networks, numbers, about)
-    return Training(
-        model,
-        {"speaker": settings.reward_rate},
-        {"speaker": model.speaker},
-        numbered_batches(experiment),
-        settings.reward_epochs,
-    )
+    training = reward_training(about, model)
+    return training._replace(batches=numbered_batches(experiment))
 
 
 def numbered_batches(experiment):

@@ -41,14 +41,6 @@ WORLD = replace(
     reward_dropout=False,
     warm_up_steps=20,
 )
-#: Videos of the embedded world: a quarter of the images.
-CLIPS = replace(
-    WORLD,
-    batch_size=64,
-    speaker_epochs=10,
-    reward_batch_size=64,
-    reward_epochs=12,
-)
 #: Seconds, to see it run.
 QUICK = replace(
     WORLD,
@@ -59,4 +51,4 @@ QUICK = replace(
     reader_units=8,
     reader_epochs=1,
 )
-SETTINGS = {"world": WORLD, "clips": CLIPS, "quick": QUICK}
+SETTINGS = {"world": WORLD, "quick": QUICK}

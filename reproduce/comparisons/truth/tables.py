@@ -37,6 +37,19 @@ _KINDS = (
 _WRITING = {"cider_d": ("CIDEr-D", 1), "bleu_4": ("BLEU-4", 1), **LANGUAGE}
 #: Of sweeps whose speakers have a listener.
 _RECALL = {"r@10": ("own R@10", 1), **STRANGERS}
+#: Columns of measures of truth, which stand in this order, by title.
+_MEASURES = list(TRUTH.items())
+_COLUMNS = {
+    "what is said, and true": _RECALL | dict(_MEASURES[:6]),
+    "objects, and yes or no": dict(_MEASURES[6:11]),
+    "questions, and what is not read": dict(_MEASURES[11:]),
+    "claims a caption, by kind": {
+        f"truth_claims_{kind}": (kind, 0) for kind in _KINDS
+    },
+    "true of what is said, by kind": {
+        f"truth_precision_{kind}": (kind, 1) for kind in _KINDS
+    },
+}
 
 
 def truth_tables(
@@ -53,52 +66,25 @@ def truth_tables(
     if methods is not None:
         records = [r for r in records if r["method"] in methods]
     runs = by_row(records, _ORDER)
-    people = {}
-    for by_seed in runs.values():
-        for seed, record in by_seed.items():
-            people.setdefault(
-                seed,
-                {
-                    k.removeprefix("human_"): v
-                    for k, v in record.items()
-                    if k.startswith("human_truth")
-                },
-            )
-    with_people = runs | ({Row(HUMAN): people} if any(people.values()) else {})
-    parts = {
-        "what is said, and true": ("truth", "precision", "recall"),
-        "objects, and yes or no": ("chair", "pope"),
-        "questions, and what is not read": ("utility", "unread", "silent"),
+    # What people say is the same for all rows of a seed.
+    people = {
+        seed: {
+            name.removeprefix("human_"): score
+            for name, score in record.items()
+            if name.startswith("human_truth")
+        }
+        for by_seed in runs.values()
+        for seed, record in by_seed.items()
     }
-    tables = []
-    for title, names in parts.items():
-        columns = {k: v for k, v in TRUTH.items() if _is_of(k, names)}
-        if "truth" in names:
-            columns = _RECALL | columns
-        tables.append(score_table("Truth", title, with_people, columns))
-    for title, name, sign in (
-        ("claims a caption, by kind", "claims", 0),
-        ("true of what is said, by kind", "precision", 1),
-    ):
-        columns = {f"truth_{name}_{kind}": (kind, sign) for kind in _KINDS}
-        tables.append(score_table("Truth", title, with_people, columns))
+    with_people = runs | ({Row(HUMAN): people} if any(people.values()) else {})
+    tables = [
+        score_table("Truth", title, with_people, columns)
+        for title, columns in _COLUMNS.items()
+    ]
     # Their numbers are those of the settings.
     plain = {k: v for k, v in runs.items() if k == Row(k.method)}
     tables += [
         score_table("Truth", "writing", runs | human_run(runs), _WRITING),
-        *(
-            difference_table(plain, {pair: names}, _title(pair))
-            for pair, names in _CLAIMS.items()
-        ),
+        difference_table(plain, _CLAIMS),
     ]
     return found_on(tables, data)
-
-
-def _title(pair):
-    return f"{pair[0]} - {pair[1]}, paired by seed"
-
-
-def _is_of(key, names):
-    parts = key.removeprefix("truth_").split("_")
-    kinds = {"false": "truth", "claims": "truth", "weighted": "recall"}
-    return kinds.get(parts[0], parts[0]) in names

@@ -7,15 +7,19 @@ import pytest
 
 from reproduce.command import main
 from reproduce.comparisons.estimators import costs
+from reproduce.comparisons.estimators import figure
 from reproduce.comparisons.estimators import measure
 from reproduce.comparisons.estimators import page
-from reproduce.comparisons.estimators.axes import AXES
+from reproduce.comparisons.estimators import registry
 from reproduce.comparisons.estimators.measure import errors
 from reproduce.comparisons.estimators.measure import estimates
 from reproduce.comparisons.estimators.measure import exact_gradients
 from reproduce.comparisons.estimators.page import tables
+from reproduce.comparisons.estimators.registry import AXES
 from reproduce.comparisons.estimators.registry import ESTIMATORS
+from reproduce.comparisons.estimators.registry import Axis
 from reproduce.comparisons.estimators.registry import Setting
+from reproduce.comparisons.estimators.registry import measured_along
 from reproduce.comparisons.estimators.small_world import UNITS
 from reproduce.comparisons.estimators.small_world import World
 
@@ -64,33 +68,32 @@ def test_estimates_without_bias_have_the_exact_mean(exact, name):
     assert (np.abs(found.mean(axis=1) - exact) < 4.5 * error + 1e-7).all()
 
 
+EXACT = np.array([[3.0, 4.0], [0.0, 5.0]])
+NOISE = np.random.default_rng(0).normal(size=(2, 4000, 2))
+
+
 def test_errors_are_relative_and_without_the_noise_of_the_mean():
-    rng = np.random.default_rng(0)
-    exact = np.array([[3.0, 4.0], [0.0, 5.0]])
-    found = exact[:, None] + [1.5, 2.0] + rng.normal(size=(2, 400, 2))
-    values = errors(found, exact)
+    values = errors(EXACT[:, None] + [1.5, 2.0] + NOISE, EXACT)
     assert values["bias"][0] == pytest.approx(0.5, abs=0.02)
     assert values["deviation"][0] == pytest.approx(2**0.5 / 5, rel=0.05)
-    assert values["floor"] == pytest.approx(2**0.5 / 100, rel=0.05)
-    centered = errors(found - found.mean(1, keepdims=True), exact * 1e-9)
-    assert centered["bias"][0] == 0.0
+    floor = (2 / 4000) ** 0.5 / 5
+    assert values["floor"] == pytest.approx(floor, rel=0.05)
+    centered = NOISE - NOISE.mean(1, keepdims=True)
+    assert errors(centered, EXACT * 1e-9)["bias"][0] == 0.0
 
 
 def test_a_length_of_its_own_is_told_from_a_direction_of_its_own():
-    rng = np.random.default_rng(0)
-    exact = np.array([[3.0, 4.0], [0.0, 5.0]])
-    noise = rng.normal(size=(2, 4000, 2))
-    half = errors(exact[:, None] / 2 + noise, exact)
+    half = errors(EXACT[:, None] / 2 + NOISE, EXACT)
     assert half["bias"][0] == pytest.approx(0.5, abs=0.02)
     assert half["cosine"][0] == pytest.approx(1.0, abs=1e-3)
     # Of the length of 2.5, and a variance of 2.
     wanted = 2.5 / (2.5**2 + 2) ** 0.5
     assert half["correlation"][0] == pytest.approx(wanted, abs=0.01)
-    double = errors(2 * (exact[:, None] / 2 + noise), exact)
+    double = errors(2 * (EXACT[:, None] / 2 + NOISE), EXACT)
     assert double["bias"][0] < 0.05
     for name in ("cosine", "correlation"):
         assert double[name][0] == pytest.approx(half[name][0])
-    across = errors(exact[:, None, ::-1] * [1, -1] + noise, exact)
+    across = errors(EXACT[:, None, ::-1] * [1, -1] + NOISE, EXACT)
     assert across["cosine"][0] == pytest.approx(0.0, abs=0.02)
 
 
@@ -107,15 +110,15 @@ def test_dr_grpo_is_a_share_of_the_gradient_and_grpo_is_not(exact):
 
 
 def test_estimators_are_measured_along_what_moves_them():
-    names = ["straight-through", "PSST Gumbel-Rao", "RELAX", "actor-critic"]
-    measured = {name: axis.measured(names) for name, axis in AXES.items()}
-    assert measured["words"] == measured["samples"] == names
-    assert measured["ends"] == names[:1]
-    assert measured["temperature"] == names[1:3]
-    assert measured["rho"] == measured["draws"] == names[1:2]
-    assert measured["gae"] == names[3:]
-    for axis in AXES.values():
-        assert set(axis.shown) == set(axis.measured(axis.shown))
+    for name, axes in (
+        ("straight-through", {"words", "length", "samples", "ends"}),
+        ("PSST Gumbel-Rao", {*AXES} - {"ends", "gae"}),
+        ("RELAX", {"words", "length", "samples", "temperature"}),
+        ("actor-critic", {"words", "length", "samples", "gae"}),
+    ):
+        assert {axis for axis in AXES if name in measured_along(axis)} == axes
+    for axis, (_, shown) in AXES.items():
+        assert set(shown) <= set(measured_along(axis))
 
 
 def test_every_estimator_gives_a_gradient_of_each_row(monkeypatch):
@@ -128,71 +131,72 @@ def test_every_estimator_gives_a_gradient_of_each_row(monkeypatch):
         assert np.abs(found).max(axis=-1).max() > 0, name
 
 
-def test_costs_grow_over_that_of_straight_through(monkeypatch):
+@pytest.fixture
+def few(monkeypatch):
+    """Two estimators, one axis and small sizes stand for all."""
+    names = "straight-through", "ReinMax-CV", "straight-through, expected end"
+    kept = {name: ESTIMATORS[name] for name in names}
+    monkeypatch.setattr(registry, "ESTIMATORS", kept)
+    monkeypatch.setattr(costs, "ESTIMATORS", kept)
+    axes = {
+        **dict.fromkeys(figure.LABELS, Axis((), ())),
+        "words": Axis((2, 3), names[:1]),
+        "ends": Axis((False,), names[:1]),
+        "draws": Axis((1, 2), names[1:2]),
+    }
+    for module in (registry, costs, figure):
+        monkeypatch.setattr(module, "AXES", axes)
     monkeypatch.setattr(costs, "GROWN", {"words": (5, 9), "draws": (1, 2)})
-    sizes = dict(zip(costs.Job._fields[1:], (5, 2, 2, 1)))
-    monkeypatch.setattr(costs.Job.__new__, "__defaults__", (*sizes.values(),))
-    asked = costs.missing_of({"words": {}}, ["straight-through", "ReinMax-CV"])
-    assert asked == {"words": ["straight-through"], "draws": ["ReinMax-CV"]}
+    monkeypatch.setattr(page, "GROWN", costs.GROWN)
+    monkeypatch.setattr(costs.Job.__new__, "__defaults__", (5, 2, 2, 1))
+
+
+def test_costs_grow_over_that_of_straight_through(few, monkeypatch):
     clock = iter(range(1000))
     monkeypatch.setattr(costs.time, "process_time", lambda: next(clock) ** 2)
-    grown = costs.grown_costs(asked, rounds=1)
-    # Each takes 4 ticks more than the one before; one job is in both.
-    assert grown == {
-        "words": {
-            "straight-through": [
-                {"value": 5, "cost": 1.0},
-                {"value": 9, "cost": 5.0},
-            ]
-        },
-        "draws": {
-            "ReinMax-CV": [
-                {"value": 1, "cost": 9.0},
-                {"value": 2, "cost": 13.0},
-            ]
-        },
-    }
-    assert not costs.missing_of(grown, ["straight-through", "ReinMax-CV"])
-    record = {"estimators": {}, "costs": {}, "grown": grown}
-    monkeypatch.setattr(page, "GROWN", costs.GROWN)
-    assert tables(record)["Cost"].split("\n") == [
-        "| estimator | V 5 | V 9 | K 1 | K 2 |",
-        "|---|--:|--:|--:|--:|",
-        "| straight-through | 1.0 | 5.0 |  |  |",
-        "| ReinMax-CV |  |  | 9.0 | 13.0 |",
+    known = {"ReinMax-CV": 9.0, "straight-through, expected end": 5.0}
+    record = {"costs": dict(known)}
+    assert costs.add_costs(record, rounds=1)
+    assert record["costs"] == {**known, "straight-through": 1.0}
+    # Each takes 4 ticks more than the one before; one is of both.
+    assert record["grown"]["words"]["straight-through"] == [
+        {"value": 5, "cost": 1.0},
+        {"value": 9, "cost": 5.0},
     ]
+    assert tables({"estimators": {}, "axes": {}, **record})["Cost"] == (
+        "| estimator        | V 5 | V 9 | K 1 |  K 2 |\n"
+        "|------------------|----:|----:|----:|-----:|\n"
+        "| straight-through | 1.0 | 5.0 |     |      |\n"
+        "| ReinMax-CV       |     |     | 9.0 | 13.0 |"
+    )
+    assert not costs.add_costs(record)
 
 
-def test_the_command_keeps_a_record_and_a_figure(tmp_path, capsys):
+def test_the_command_keeps_a_record_and_a_figure(
+    few, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(costs, "times", lambda jobs, _: dict.fromkeys(jobs, 1))
     arguments = ["estimators", "--out", str(tmp_path), "--seeds", "2"]
-    arguments += ["--rows", "4", "--axes", "ends,samples", "--no-costs"]
-    arguments += ["--estimators", "ReinMax;ReinMax, expected end"]
-    assert main(arguments) == 0
-    record = json.loads((tmp_path / "estimators.json").read_text())
-    assert list(record["estimators"]) == ["ReinMax", "ReinMax, expected end"]
-    samples = [x["value"] for x in record["axes"]["samples"]["ReinMax"]]
-    assert samples == [2, 4, 8]
-    assert main(arguments) == 0
-    more = [*arguments[:-1], "REINFORCE"]
-    assert main([x.replace("ends,samples", "") for x in more]) == 0
-    again = json.loads((tmp_path / "estimators.json").read_text())
-    # Of what was measured, all commands; of what was there, none anew.
-    first, second = again.pop("commands")
-    assert record.pop("commands") == [first] and "REINFORCE" in second
-    assert "--axes ends,samples --no-costs" in first
-    del again["estimators"]["REINFORCE"]
-    assert again == record
-    name = "ReinMax, expected end"
-    first = record["axes"]["samples"][name][0]
-    assert first["bias"] == record["estimators"][name]["bias"]
-    assert (tmp_path / "estimators.png").stat().st_size > 10_000
-    assert "ReinMax, expected end" in capsys.readouterr().out
-    # Times are drawn where there are any.
-    line = [{"value": x, "cost": x / 2} for x in (2, 4)]
-    times = {"costs": {"ReinMax": 1.0}, "grown": {"samples": {"ReinMax": line}}}
-    before = (tmp_path / "estimators.png").read_bytes()
-    whole = json.loads((tmp_path / "estimators.json").read_text()) | times
-    (tmp_path / "estimators.json").write_text(json.dumps(whole))
-    assert main([*arguments[:3], "--draw"]) == 0
-    assert (tmp_path / "estimators.png").read_bytes() != before
-    assert main([*arguments[:3], "--estimators", "Straight"]) == 2
+    path, picture = tmp_path / "estimators.json", tmp_path / "estimators.png"
+    assert main([*arguments, "--rows", "4"]) == 0
+    whole = json.loads(path.read_text())
+    assert [*whole["estimators"]] == [*whole["costs"]] == [*costs.ESTIMATORS]
+    draws = whole["axes"]["draws"]["ReinMax-CV"]
+    assert [point["value"] for point in draws] == [1, 2]
+    words = whole["axes"]["words"]["straight-through"]
+    assert words[0]["bias"] != whole["estimators"]["straight-through"]["bias"]
+    assert picture.stat().st_size > 10_000
+    assert "| straight-through, expected end | the" in capsys.readouterr().out
+    # What is missing is measured, and nothing else.
+    kept = json.loads(path.read_text())
+    del kept["estimators"]["ReinMax-CV"], kept["axes"]["draws"]["ReinMax-CV"][1]
+    kept["axes"]["draws"]["ReinMax-CV"][0]["bias"] = [9.0, 9.0, 9.0]
+    path.write_text(json.dumps(kept))
+    monkeypatch.setattr(figure, "draw", lambda *_: None)
+    assert main([*arguments, "--rows", "4"]) == 0
+    again = json.loads(path.read_text())
+    assert again["estimators"] == whole["estimators"]
+    first, second = again["axes"]["draws"]["ReinMax-CV"]
+    assert first["bias"] == [9.0, 9.0, 9.0] and second == draws[1]
+    assert main([*arguments, "--rows", "5"]) == 2
+    assert "must hold a record of the same numbers" in capsys.readouterr().err

@@ -1,20 +1,18 @@
 import collections
 import dataclasses
 import functools
-import json
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops
 
-from reproduce.comparisons.truth.kept import kept_captions
-from reproduce.comparisons.truth.kept import markdown_examples
 from reproduce.comparisons.truth.paper import REWARDS
 from reproduce.comparisons.truth.paper import ROWS
 from reproduce.comparisons.truth.paper import TRUTH
 from reproduce.comparisons.truth.paper import AnsweredBatches
 from reproduce.comparisons.truth.paper import numbered_batches
+from reproduce.comparisons.truth.paper import through_words
 from reproduce.comparisons.truth.reader_network import QUESTIONS
 from reproduce.comparisons.truth.reader_network import AnswerLoss
 from reproduce.comparisons.truth.reader_network import Answers
@@ -24,16 +22,14 @@ from reproduce.comparisons.truth.rewards import truth_function
 from reproduce.comparisons.truth.rewards import truth_reward
 from reproduce.comparisons.truth.settings import SETTINGS
 from reproduce.comparisons.truth.tables import truth_tables
-from reproduce.comparisons.truth.through_words import through_words
 from reproduce.experiment import Experiment
 from reproduce.score_tables import TRUTH as COLUMNS
 from reproduce.spider.paper import state_units
 from reproduce.world import sample_scene
-from reproduce.world import sample_video
 from reproduce.world.truth import MEASURES
 from reproduce.world.truth import Truth
+from tests.eager import run_eagerly
 from tests.reproduce.psst.tiny_study import data
-from tests.reproduce.test_paper_sweep import run_eagerly
 from tfcap.decoding import Rollout
 from tfcap.methods import actor_critic
 from tfcap.methods import dpo
@@ -68,32 +64,30 @@ def truth():
     return Truth([sample_scene(rng) for _ in range(11)])
 
 
-def rollout(rng, samples=2):
-    tokens = rng.integers(4, 11, (3, samples, 4))
+@pytest.fixture(scope="module")
+def answers(truth):
+    return Answers(truth)
+
+
+def rollout(rng):
+    tokens = rng.integers(4, 11, (3, 2, 4))
     tokens[..., -1] = VOCABULARY.eos
     return Rollout(tokens, np.ones_like(tokens, "float32"))
 
 
-def texts(said):
-    return [
-        [VOCABULARY.decode(ids.tolist()) for ids in several]
-        for several in said.tokens[..., :-1]
-    ]
-
-
-@pytest.mark.parametrize("measure", ["precision", "f1", "utility"])
-def test_a_reward_is_the_measure_of_each_sample_of_its_own_image(
-    truth, measure
-):
+def test_a_reward_is_the_measure_of_each_sample_of_its_own_image(truth):
     said = rollout(np.random.default_rng(1))
     rows = np.array([7, 0, 3], "int32")
-    reward = truth_reward(measure, truth, VOCABULARY)
-    assert reward.name == measure
-    values = reward(said, Episode({"row": rows}))
+    reward = truth_reward("f1", truth, VOCABULARY)
+    assert reward.name == "f1"
     wanted = [
-        [truth.score(measure, text, row) for text in several]
-        for several, row in zip(texts(said), rows.tolist())
+        [
+            truth.score("f1", VOCABULARY.decode(ids.tolist()), row)
+            for ids in several
+        ]
+        for several, row in zip(said.tokens[..., :-1], rows.tolist())
     ]
+    values = reward(said, Episode({"row": rows}))
     np.testing.assert_allclose(values, wanted, rtol=1e-6)
 
 
@@ -106,21 +100,15 @@ def test_a_measure_has_the_signature_of_other_trainers(truth):
         recall(["a ball"], row=[])
 
 
-@pytest.mark.parametrize("videos", [False, True])
-def test_answers_of_all_kinds_weigh_alike(truth, videos):
-    if videos:
-        rng = np.random.default_rng(0)
-        truth = Truth([sample_video(rng) for _ in range(8)])
-    answers = Answers(truth)
+def test_answers_of_all_kinds_weigh_alike(truth, answers):
     options = [*QUESTIONS.values()]
     for row in range(len(truth)):
-        wanted = truth.answers(row)
         found = {
             question: options[place][answers.numbers[row, place]]
             for place, question in enumerate(QUESTIONS)
             if answers.weights[row, place]
         }
-        assert found == wanted
+        assert found == truth.answers(row)
         by_kind = collections.Counter()
         for question, weight in zip(QUESTIONS, answers.weights[row]):
             by_kind[question[0]] += weight
@@ -135,61 +123,42 @@ def network():
     return network
 
 
-def test_a_network_is_worth_the_probability_of_true_answers(truth, network):
-    said, rows = rollout(np.random.default_rng(2)), np.array([2, 9, 4])
-    answers = Answers(truth)
-    values = LearnedUtility(network, answers)(said, Episode({"row": rows}))
-    logits = np.asarray(network({"caption": said.tokens}))
+SAID, SHOWN = rollout(np.random.default_rng(2)), np.array([2, 9, 4])
+
+
+def test_a_network_is_worth_the_probability_of_true_answers(answers, network):
+    values = LearnedUtility(network, answers)(SAID, Episode({"row": SHOWN}))
+    logits = np.asarray(network({"caption": SAID.tokens}))
     probabilities = np.asarray(ops.softmax(logits))
-    assert values.shape == (3, 2)
-    for image, row in enumerate(rows):
-        for sample in range(2):
-            wanted = sum(
-                weight * probabilities[image, sample, question, place]
-                for question, (weight, place) in enumerate(
-                    zip(answers.weights[row], answers.numbers[row])
-                )
-            )
-            np.testing.assert_allclose(values[image, sample], wanted, rtol=1e-5)
     for question, options in enumerate(QUESTIONS.values()):
         assert (probabilities[..., question, len(options) :] == 0).all()
-    targets = np.stack([answers.numbers[rows], answers.weights[rows]], axis=1)
-    losses = AnswerLoss(reduction=None)(targets.astype("float32"), logits)
-    picked = np.take_along_axis(
-        probabilities, answers.numbers[rows][:, None, :, None], -1
-    )[..., 0]
-    wanted = -(np.log(picked) * answers.weights[rows][:, None]).sum(-1).mean(-1)
+    numbers, weights = answers.numbers[SHOWN], answers.weights[SHOWN]
+    # (3, 2, Q): of each sample, the probability of each true answer.
+    picked = np.take_along_axis(probabilities, numbers[:, None, :, None], -1)
+    picked = picked[..., 0]
+    wanted = (picked * weights[:, None]).sum(-1)
+    np.testing.assert_allclose(values, wanted, rtol=1e-5)
+    targets = np.stack([numbers, weights], axis=1).astype("float32")
+    losses = AnswerLoss(reduction=None)(targets, logits)
+    wanted = -(np.log(picked) * weights[:, None]).sum(-1).mean(-1)
     np.testing.assert_allclose(losses, wanted, rtol=1e-5)
 
 
-def test_a_network_reads_words_and_distributions_alike(truth, network):
-    said, rows = rollout(np.random.default_rng(2)), np.array([2, 9, 4])
-    mask = np.array(said.mask)
+def test_a_network_reads_words_and_distributions_up_to_the_end(
+    answers, network
+):
+    mask = np.array(SAID.mask)
     mask[1, :, 2:] = 0
-    soft = np.eye(11, dtype="float32")[said.tokens]
-    reward, episode = (
-        LearnedUtility(network, Answers(truth)),
-        Episode({"row": rows}),
-    )
-    words = tf.Variable(soft)
+    reward, episode = LearnedUtility(network, answers), Episode({"row": SHOWN})
+    wanted = reward(Rollout(SAID.tokens, mask), episode)
+    ended = Rollout(SAID.tokens * mask.astype(int), mask)
+    np.testing.assert_array_equal(reward(ended, episode), wanted)
+    words = tf.Variable(np.eye(11, dtype="float32")[SAID.tokens])
     with tf.GradientTape() as tape:
-        found = reward(Rollout(said.tokens, mask, words=words), episode)
-    wanted = reward(Rollout(said.tokens, mask), episode)
+        found = reward(Rollout(SAID.tokens, mask, words=words), episode)
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
     gradient = np.abs(tape.gradient(found, words)).sum(-1)
     assert ((gradient > 0) == (mask > 0)).all()
-
-
-def test_words_after_the_end_change_nothing(truth, network):
-    said, rows = rollout(np.random.default_rng(3)), np.array([2, 9, 4])
-    short = np.array(said.mask)
-    short[:, :, 2:] = 0
-    reward = LearnedUtility(network, Answers(truth))
-    found = [
-        reward(Rollout(tokens, short), Episode({"row": rows}))
-        for tokens in (said.tokens, said.tokens * short.astype(int))
-    ]
-    np.testing.assert_array_equal(*map(np.asarray, found))
 
 
 def test_a_network_comes_back_as_it_was(network, tmp_path):
@@ -207,11 +176,10 @@ def study(truth, tmp_path_factory):
     return Experiment(TRUTH, known, TINY, folder, seed=3, verbose=0)
 
 
-def test_batches_tell_the_rows_of_their_images(study, truth):
+def test_batches_tell_the_rows_of_their_images(study, answers):
     batch = numbered_batches(study).batch(1)
     rows, features = batch["row"], study.data.train_features
     np.testing.assert_array_equal(batch["image"], features[rows])
-    answers = Answers(truth)
     batches = AnsweredBatches(
         study.data.train, features, 5, answers, epoch="captions"
     )
@@ -237,9 +205,7 @@ def test_rows_are_trained_and_told_how_true_they_are(study):
         assert {*COLUMNS} <= record.keys()
         assert record["human_truth_recall"] >= 0
     tables = truth_tables(records, "tiny")
-    assert [table.title for table in tables][-1] == (
-        "learned_utility_words - learned_utility, paired by seed"
-    )
+    assert tables[-1].rows[-1][0] == "learned_utility_words - learned_utility"
     assert [row[0] for row in tables[0].rows] == [
         *("mle", "learned_utility", "learned_utility_words"),
         "human captions",
@@ -256,30 +222,28 @@ LEARNERS = {
     "mixer": functools.partial(mixer, stage_steps=1),
     "sll_sle": sll_sle,
     "risk": functools.partial(structured, loss="risk"),
-    "dpo": None,
+    "dpo": dpo,
     "through_words": through_words,
 }
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_truth_is_a_reward_of_every_estimator(study, truth, name):
+def test_truth_is_a_reward_of_every_estimator(study, truth, answers, name):
     network = ReaderNetwork(study.data.vocabulary.size, units=4)
     speaker = study.starting("speaker_mle", "speaker", dropout=False)
     batches = numbered_batches(study)
     network({"caption": batches.batch(0)["caption"]})
-    reward = LearnedUtility(network, Answers(truth))
+    reward = LearnedUtility(network, answers)
     if name != "through_words":
         # Its gradient through words would be none.
         reward = reward + truth_reward("f1", truth, study.data.vocabulary)
-    method, options = LEARNERS[name], {"max_length": 3, "seed": 0}
+    options, sgd = {"max_length": 3, "seed": 0}, "sgd"
     if name == "dpo":
-        stays = study.starting("speaker_mle", "speaker", dropout=False)
-        method = functools.partial(dpo, reference=stays)
-    sgd = "sgd"
+        options["reference"] = study.starting("speaker_mle", "speaker", False)
     if name in ("actor_critic", "policy_gradient", "mixer"):
         options["state_units"] = state_units(speaker, batches)
         sgd = {"speaker": "sgd", "baseline": "sgd"}
-    model = method(speaker, reward, **options)
+    model = LEARNERS[name](speaker, reward, **options)
     before = [np.array(v) for v in speaker.trainable_variables]
     with run_eagerly():
         model.compile(sgd)
@@ -293,31 +257,8 @@ def test_a_mixture_is_weighed_by_alpha(study):
     reward = REWARDS["mixed"](study.about_point({"alpha": 0.25}))
     assert reward.terms == ("precision", "recall")
     assert [weight for weight, _ in reward.weighted] == [0.25, 0.75]
-    assert {*ROWS} == {*REWARDS, "learned_utility_words"}
+    assert ROWS.keys() == REWARDS.keys()
     assert {*MEASURES} < {*ROWS}
-
-
-def test_kept_captions_are_told_how_true_they_are(study, tmp_path):
-    truth, ids = study.data.truth("test"), study.data.test.image_ids
-    record = {"settings": {"method": "mle", "seed": 4}, "result": {"r@1": 2.0}}
-    (tmp_path / "points.jsonl").write_text(json.dumps(record))
-    with pytest.raises(ValueError, match="`sweep` must keep captions"):
-        kept_captions(TRUTH, tmp_path, ids)
-    with run_eagerly():
-        study.result("mle")
-    report = study.report("mle")
-    place = TRUTH.place("mle", {})
-    (tmp_path / "seed_4" / place).mkdir(parents=True)
-    report.save(tmp_path / "seed_4" / place / "captions.json")
-    ((key, found),) = kept_captions(TRUTH, tmp_path, ids).items()
-    assert str(key) == "mle" and [*found] == [4]
-    assert found[4][0]["r@1"] == 2.0 and found[4][1] == report.captions
-    shown = markdown_examples({"mle": report.captions}, truth, [0, 1])
-    assert shown.count(f"| {report.captions[0]} |") >= 1
-    with pytest.raises(ValueError, match="with captions of 11 images"):
-        kept_captions(TRUTH, tmp_path, [None])
-    with pytest.raises(ValueError, match="not all of them those of that"):
-        kept_captions(TRUTH, tmp_path, list(ids)[::-1])
 
 
 def test_truth_is_a_metric_of_any_paper_where_it_is_known(study, tmp_path):
