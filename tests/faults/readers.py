@@ -17,7 +17,6 @@ from collections.abc import Callable
 import numpy as np
 
 from reproduce.sweep_records import load_records
-from reproduce.visdial.data import pooled_reader as read_pooled
 from tests.data.conftest import make_content
 from tests.faults.mutations import mutated_bytes
 from tests.faults.mutations import mutated_json
@@ -598,23 +597,11 @@ def points_reader():
     return Reader(POINTS.encode(), mutate, told_points, plain_points, ".txt")
 
 
-def pooled_reader():
-    ids, table = np.array([7, 9, 4]), np.arange(12.0).reshape(3, 4)
-    return sealed_reader(
-        bytes_of(
-            lambda path: np.savez(path, image_ids=ids, features=table), ".npz"
-        ),
-        lambda path: read_pooled([path])(ids[::-1]).tolist(),
-        ".npz",
-    )
-
-
 READERS = {
     "report": json_reader(
         json.loads(bytes_of(REPORT.save, ".json")), told_report, plain_report
     ),
     "points": points_reader(),
-    "pooled": pooled_reader(),
     "coco": json_reader(
         COCO, lambda path: told(load_captions(path)), plain_coco
     ),
