@@ -13,27 +13,8 @@ th:first-child { width: 25%; }
 th.rank, td.rank { width: 6.5rem; text-align: right;
   font-variant-numeric: tabular-nums; white-space: nowrap; }
 td:last-child, th:last-child { padding-right: 0; }
-table.scores { width: auto; table-layout: auto; }
-.scores th:first-child { width: auto; padding-right: 2rem; }
-.scores td:not(:first-child), .scores th:not(:first-child) {
-  text-align: right; font-variant-numeric: tabular-nums; }
 tr.human td { color: var(--quiet); }
-details { color: var(--quiet); margin-top: .6rem; font-size: .9rem; }
-summary { cursor: pointer; }
-ul { margin: .3rem 0 0; padding-left: 1.1rem; }
 """
-#: Scores at the top of the page.
-_SCORES = {
-    "cider_d": ("CIDEr-D", ".3f"),
-    "bleu_4": ("BLEU-4", ".3f"),
-    "lm_log_prob": ("log prob / word", ".2f"),
-    "fixed_r@10": ("R@10, fixed listener", ".1f"),
-    "unseen_r@10": ("R@10, unseen retriever", ".1f"),
-    "r@1": ("R@1", ".1f"),
-    "r@5": ("R@5", ".1f"),
-    "r@10": ("R@10", ".1f"),
-    "mean_rank": ("mean rank", ".1f"),
-}
 
 
 def write_caption_page(path, reports, images=None, note: str = ""):
@@ -83,7 +64,7 @@ def write_caption_page(path, reports, images=None, note: str = ""):
       well as on the mean of all
     """
     names, first = list(reports), next(iter(reports.values()))
-    size, cards = len(first), [_scores(reports)]
+    size, cards = len(first), []
     rows = np.random.default_rng(0).choice(size, min(12, size), replace=False)
     for row in map(int, np.sort(rows)):
         pixels = images(row) if images else None
@@ -100,30 +81,11 @@ def write_caption_page(path, reports, images=None, note: str = ""):
     write_html(path, title, [note] * bool(note) + lines, cards, _STYLE)
 
 
-def _scores(reports):
-    """The table of what the whole split has come to."""
-    results = {name: report.result() for name, report in reports.items()}
-    shown = [k for k in _SCORES if all(k in r for r in results.values())]
-    lines = [["all images", *(_SCORES[k][0] for k in shown)]]
-    for name, result in results.items():
-        cells = [format(result[k], _SCORES[k][1]) for k in shown]
-        lines.append([html.escape(name), *cells])
-    head, *body = lines
-    return "\n".join(
-        [
-            '<table class="scores"><thead>',
-            f"<tr><th>{'</th><th>'.join(head)}</th></tr></thead><tbody>",
-            *(f"<tr><td>{'</td><td>'.join(cells)}</td></tr>" for cells in body),
-            "</tbody></table>",
-        ]
-    )
-
-
 def _card(reports, row, pixels, file):
     """An image with its captions by people and methods."""
     first = next(iter(reports.values()))
-    human, *more = map(html.escape, first.references[row] or [""])
     known, number = first.captions[row].split(), first.image_ids[row]
+    human = html.escape([*first.references[row], ""][0])
     body = [_line("human", human, first.human_ranks[row], ' class="human"')]
     for name, report in reports.items():
         words = [html.escape(word) for word in report.captions[row].split()]
@@ -131,10 +93,6 @@ def _card(reports, row, pixels, file):
             words = _marked(words, {html.escape(word) for word in known})
         text = " ".join(words) or "<i>(says nothing)</i>"
         body.append(_line(name, text, report.ranks[row]))
-    if more:
-        items = "".join(f"<li>{text}</li>" for text in more)
-        summary = f"<summary>{len(more)} more by people</summary>"
-        more = [f"<details>{summary}<ul>{items}</ul></details>"]
     return "\n".join(
         [
             f"<article><figure>{picture(pixels, f'image {number}')}",
@@ -143,9 +101,7 @@ def _card(reports, row, pixels, file):
             '<div class="scroll"><table><thead><tr><th>method</th>',
             '<th>caption</th><th class="rank">rank</th></tr></thead><tbody>',
             *body,
-            "</tbody></table>",
-            *more,
-            "</div></article>",
+            "</tbody></table></div></article>",
         ]
     )
 

