@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     add(
         "sweep",
         nargs="*",
-        help="folders of sweeps, of visdial folders of runs or a summary "
+        help="folders of sweeps, or the summary.json of a visdial run "
         "(default: those of the paper in results/)",
     )
     add("--form", choices=FORMS, default="markdown")

@@ -5,15 +5,13 @@ import json
 import numpy as np
 
 from tests.data.conftest import make_content
-
-WIDTH = 3
+from tfcap.data import save_features
 
 
 def features(image_ids):
-    """A vector for each image, `(M, D)`, that its id alone decides."""
-    return np.stack(
-        [np.random.default_rng(i).normal(size=WIDTH) for i in image_ids]
-    ).astype("float32")
+    """Two positions of each image, `(M, 2, D)`, that its id alone decides."""
+    drawn = [np.random.default_rng(i).normal(size=(2, 3)) for i in image_ids]
+    return np.stack(drawn).astype("float16")
 
 
 def hidden_content(dialogs=5, first_id=500):
@@ -59,7 +57,8 @@ def write_root(root, train=30, val=6, dense=True):
         files[name] = dense_annotations(content)
     for name, found in files.items():
         (root / f"{name}.json").write_text(json.dumps(found))
-    for name, found in ("features", content), ("features_test", hidden):
-        ids = np.array([d["image_id"] for d in found["data"]["dialogs"]])
-        np.savez(root / f"{name}.npz", image_ids=ids, features=features(ids))
+    for name, found in ("image_features", content), ("test_features", hidden):
+        # In another order than the dialogs.
+        ids = [d["image_id"] for d in found["data"]["dialogs"]][::-1]
+        save_features(root / f"{name}.npy", ids, features(ids))
     return content

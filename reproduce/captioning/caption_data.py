@@ -83,11 +83,10 @@ class CaptionData:
             A new `tfcap.layers.ImageStandardization`, or `None`, or
             `"outside"`: see `tfcap.models.CaptionSpeaker`.
         """
-        if self.standardization in (None, OUTSIDE):
-            return self.standardization
-        return ImageStandardization(
-            **self.standardization, name="image_standardization"
-        )
+        how = self.standardization
+        if how in (None, OUTSIDE):
+            return how
+        return ImageStandardization(**how, name="image_standardization")
 
     def prepared_outside(self):
         """The same data for networks that do not prepare images themselves.
@@ -95,17 +94,15 @@ class CaptionData:
         Networks without a mean and deviation of their own read standardized
         features.
         """
-        if self.standardization in (None, OUTSIDE):
+        how = self.standardization
+        if how in (None, OUTSIDE):
             return self
-        numbers = (
-            self.standardization["mean"],
-            self.standardization["deviation"],
-        )
-        names = [f"{name}_features" for name in (*_SPLITS, "unlabeled")]
-        ready = {
-            name: StandardizedFeatures(getattr(self, name), *numbers)
-            for name in names
-        }
+        ready = {}
+        for name in (*_SPLITS, "unlabeled"):
+            images = getattr(self, f"{name}_features")
+            ready[f"{name}_features"] = StandardizedFeatures(
+                images, how["mean"], how["deviation"]
+            )
         return dataclasses.replace(
             self,
             **ready,
@@ -145,13 +142,13 @@ def check_prepared(network, data, name: str):
     Raises:
         ValueError: See above.
     """
-    how, ready = _preparation(network), data.standardization
-    kind = type(network).__name__
-    if how == OUTSIDE and ready not in (None, OUTSIDE):
+    ready = data.standardization in (None, OUTSIDE)
+    if _preparation(network) == OUTSIDE and not ready:
         raise ValueError(
-            f"`{name}` must prepare its images itself. Received: a {kind} that "
-            "was saved without the mean and deviation of its features, in a "
-            "study that feeds features as they are. Train it anew."
+            f"`{name}` must prepare its images itself. Received: a "
+            f"{type(network).__name__} that was saved without the mean and "
+            "deviation of its features, in a study that feeds features as "
+            "they are. Train it anew."
         )
 
 

@@ -1,6 +1,7 @@
 """A page of images and of what speakers say of them."""
 
 import html
+import itertools
 
 import numpy as np
 
@@ -12,47 +13,16 @@ th:first-child { width: 25%; }
 th.rank, td.rank { width: 6.5rem; text-align: right;
   font-variant-numeric: tabular-nums; white-space: nowrap; }
 td:last-child, th:last-child { padding-right: 0; }
-table.scores { width: auto; table-layout: auto; }
-.scores th:first-child { width: auto; padding-right: 2rem; }
-.scores td:not(:first-child), .scores th:not(:first-child) {
-  text-align: right; font-variant-numeric: tabular-nums; }
 tr.human td { color: var(--quiet); }
-details { color: var(--quiet); margin-top: .6rem; font-size: .9rem; }
-summary { cursor: pointer; }
-ul { margin: .3rem 0 0; padding-left: 1.1rem; }
 """
-#: Scores at the top of the page.
-_SCORES = {
-    "cider_d": ("CIDEr-D", ".3f"),
-    "bleu_4": ("BLEU-4", ".3f"),
-    "lm_log_prob": ("log prob / word", ".2f"),
-    "fixed_r@10": ("R@10, fixed listener", ".1f"),
-    "unseen_r@10": ("R@10, unseen retriever", ".1f"),
-    "r@1": ("R@1", ".1f"),
-    "r@5": ("R@5", ".1f"),
-    "r@10": ("R@10", ".1f"),
-    "mean_rank": ("mean rank", ".1f"),
-}
-_SILENCE = "<i>(says nothing)</i>"
 
 
-def write_caption_page(
-    path,
-    reports,
-    images=None,
-    filenames: list[str] | None = None,
-    rows=None,
-    count=12,
-    seed: int = 0,
-    title: str | None = None,
-    note: str = "",
-):
+def write_caption_page(path, reports, images=None, note: str = ""):
     """Sets captions of the same images side by side, as Figure 4 does.
 
     Each image has a human caption and that of every method, with the rank at
-    which the method's listener finds the image. Which images are shown is
-    drawn by chance, unless they are named: none is there for being a good
-    example.
+    which the method's listener finds the image. Which dozen images are shown
+    is drawn by chance: none is there for being a good example.
 
     One HTML file that needs nothing else: pictures are inside, texts are
     escaped. Signs and weight, and not colors alone, tell what differs.
@@ -64,14 +34,9 @@ def write_caption_page(
             captions of the others.
         images: Function from an image's row in the reports to a uint8 array
             of shape `(height, width, 3)` or to None, such as
-            `CaptionData.test_images`. Defaults to `None`, no pictures.
-        filenames: List of strings, names of the images by row. Defaults to
-            those of `images`, as `tfcap.data.Photographs` has them.
-        count: Integer, at most how many images to draw. Defaults to `12`.
-
-    Raises:
-        ValueError: If there are no reports, or if they are of different
-            images.
+            `CaptionData.test_images`; with `filenames`, as
+            `tfcap.data.Photographs` has them, these are shown, too. Defaults
+            to `None`, no pictures.
 
     Example:
 
@@ -98,98 +63,45 @@ def write_caption_page(
       2019, figure 4, which shows images on which the methods do about as
       well as on the mean of all
     """
-    first = _check(reports)
-    size = len(first)
-    if rows is None:
-        rng = np.random.default_rng(seed)
-        rows = np.sort(rng.choice(size, min(count, size), replace=False))
-    cards = []
-    if filenames is None:
+    names, first = list(reports), next(iter(reports.values()))
+    size, cards = len(first), []
+    rows = np.random.default_rng(0).choice(size, min(12, size), replace=False)
+    for row in map(int, np.sort(rows)):
+        pixels = images(row) if images else None
         filenames = getattr(images, "filenames", None)
-    for row in rows:
-        names = [f"image {first.image_ids[row]}"]
-        if filenames is not None and filenames[row]:
-            names.append(str(filenames[row]))
-        shown = picture(images(row) if images else None, names[0])
-        cards.append(_card(reports, int(row), shown, names))
-    if title is None:
-        title = f"What {_listed(list(reports))} say"
-    lines = [note] if note else []
-    lines += _legend(list(reports), size)
-    write_html(path, title, lines, [_scores(reports), *cards], _STYLE)
-
-
-def _check(reports):
-    """The first report; raises unless all are of the same images."""
-    if not reports:
-        raise ValueError(
-            "`reports` must hold a report of one method at least. Received: "
-            f"reports={reports!r}."
-        )
-    (name, first), *others = reports.items()
-    for other, report in others:
-        if list(report.image_ids) != list(first.image_ids):
-            raise ValueError(
-                "`reports` must be of the same images in the same order. "
-                f"Received: {len(first)} images of {name!r}, {len(report)} of "
-                f"{other!r}, and not the same. Evaluate both on one split."
-            )
-    return first
-
-
-def _listed(names):
-    if len(names) == 1:
-        return names[0]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _legend(names, size):
-    rank = (
+        file = filenames[row] if filenames else ""
+        cards.append(_card(reports, row, pixels, file))
+    lines = [
         f"Rank: where, among all {size:,} images, the method's own listener "
         "puts this one when it hears the caption; \u2713 it comes first. The "
-        f"human captions are heard by the listener of {names[0]}."
-    )
-    if len(names) == 1:
-        return [rank]
-    tint = f"On a tinted ground: words that {names[0]} does not say of it."
-    return [rank, tint]
-
-
-def _scores(reports):
-    """The table of what the whole split has come to."""
-    results = {name: report.result() for name, report in reports.items()}
-    names = [k for k in _SCORES if all(k in r for r in results.values())]
-    head = "".join(f"<th>{_SCORES[k][0]}</th>" for k in names)
-    lines = [
-        '<table class="scores"><thead>',
-        f"<tr><th>all images</th>{head}</tr></thead><tbody>",
+        f"human captions are heard by the listener of {names[0]}.",
+        f"On a tinted ground: words that {names[0]} does not say of it.",
     ]
-    for name, result in results.items():
-        cells = [format(result[k], _SCORES[k][1]) for k in names]
-        cells = "".join(f"<td>{cell}</td>" for cell in cells)
-        lines.append(f"<tr><td>{html.escape(name)}</td>{cells}</tr>")
-    return "\n".join([*lines, "</tbody></table>"])
+    title = f"What {' and '.join(names)} say"
+    write_html(path, title, [note] * bool(note) + lines, cards, _STYLE)
 
 
-def _card(reports, row, shown, names):
+def _card(reports, row, pixels, file):
+    """An image with its captions by people and methods."""
     first = next(iter(reports.values()))
-    human, *more = first.references[row] or [""]
-    known = {*first.captions[row].split()}
-    body = [_line("human", html.escape(human), first.human_ranks[row], "human")]
+    known, number = first.captions[row].split(), first.image_ids[row]
+    human = html.escape([*first.references[row], ""][0])
+    body = [_line("human", human, first.human_ranks[row], ' class="human"')]
     for name, report in reports.items():
-        caption = report.captions[row]
-        text = _marked(caption, known if report is not first else None)
+        words = [html.escape(word) for word in report.captions[row].split()]
+        if report is not first:
+            words = _marked(words, {html.escape(word) for word in known})
+        text = " ".join(words) or "<i>(says nothing)</i>"
         body.append(_line(name, text, report.ranks[row]))
-    number, *file = map(html.escape, names)
     return "\n".join(
         [
-            f"<article><figure>{shown}",
-            f'<figcaption><span class="number">{number}</span>{"".join(file)}',
-            '</figcaption></figure><div class="scroll"><table><thead>',
-            '<tr><th>method</th><th>caption</th><th class="rank">rank</th>',
-            "</tr></thead><tbody>",
+            f"<article><figure>{picture(pixels, f'image {number}')}",
+            f'<figcaption><span class="number">image {number}</span>'
+            f"{html.escape(str(file))}</figcaption></figure>",
+            '<div class="scroll"><table><thead><tr><th>method</th>',
+            '<th>caption</th><th class="rank">rank</th></tr></thead><tbody>',
             *body,
-            f"</tbody></table>{_more(more)}</div></article>",
+            "</tbody></table></div></article>",
         ]
     )
 
@@ -198,31 +110,14 @@ def _line(name, text, rank, kind=""):
     shown = "-" if np.isnan(rank) else f"{rank:,.6g}"
     if rank == 1:
         shown = f'<span title="comes first">\u2713</span>&nbsp;{shown}'
-    kind = f' class="{kind}"' if kind else ""
     return (
-        f"<tr{kind}><td>{html.escape(name)}</td><td>{text or _SILENCE}</td>"
+        f"<tr{kind}><td>{html.escape(name)}</td><td>{text}</td>"
         f'<td class="rank">{shown}</td></tr>'
     )
 
 
-def _marked(caption, known):
-    """The caption, with runs of words that are not known marked."""
-    runs = []
-    for word in caption.split():
-        new = known is not None and word not in known
-        if not runs or runs[-1][0] != new:
-            runs.append((new, []))
-        runs[-1][1].append(html.escape(word))
-    texts = [(new, " ".join(words)) for new, words in runs]
-    return " ".join(f"<mark>{t}</mark>" if new else t for new, t in texts)
-
-
-def _more(captions):
-    if not captions:
-        return ""
-    items = "".join(f"<li>{html.escape(text)}</li>" for text in captions)
-    summary = "1 more" if len(captions) == 1 else f"{len(captions)} more"
-    return (
-        f"<details><summary>{summary} by people</summary>"
-        f"<ul>{items}</ul></details>"
-    )
+def _marked(words, known):
+    """Words of a caption, runs of those that are not known marked."""
+    runs = itertools.groupby(words, lambda word: word not in known)
+    texts = [(new, " ".join(run)) for new, run in runs]
+    return [f"<mark>{text}</mark>" if new else text for new, text in texts]

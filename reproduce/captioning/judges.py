@@ -35,13 +35,7 @@ def train_judge(
 
 
 def pretrained_discriminator(
-    study,
-    speaker,
-    retriever,
-    decoder,
-    epochs: int = 1,
-    rate: float = 1e-3,
-    units=(512, 256),
+    study, speaker, retriever, decoder, epochs: int, rate: float, units
 ) -> PairDiscriminator:
     """A discriminator of pairs that knows a speaker's captions.
 
@@ -49,31 +43,24 @@ def pretrained_discriminator(
     """
 
     def train():
-        key = getattr(retriever, "image_key", "image")
         inputs = study.batches().inputs(np.arange(1))
         human = inputs["caption"]
+        images = inputs[getattr(retriever, "image_key", "image")]
+        if len(images.shape) > 2:
+            # Else they are embeddings already.
+            images = retriever.embed_images(images, training=False)
+        texts = retriever.embed_texts(human, human > 0)
         discriminator = PairDiscriminator(units)
-        discriminator(
-            {
-                "image": _embedded(retriever, inputs[key]),
-                "text": retriever.embed_texts(human, human > 0),
-            }
-        )
-        objective = DiscriminatorLoss(
-            discriminator, decoder, 1.0, 0.0, retriever
-        )
+        discriminator({"image": images, "text": texts})
+        loss = DiscriminatorLoss(discriminator, decoder, 1.0, 0.0, retriever)
         study.say(f"{DISCRIMINATOR}: whose captions are these?")
-        return train_judge(
-            study, DISCRIMINATOR, speaker, objective, epochs, rate
-        )
+        return train_judge(study, DISCRIMINATOR, speaker, loss, epochs, rate)
 
-    keras.utils.set_random_seed(study.seed)
-    study.once(DISCRIMINATOR, train)
-    return study.load(DISCRIMINATOR)["evaluator"]
+    return _once(study, DISCRIMINATOR, train)
 
 
 def pretrained_grammar(
-    study, epochs: int = 5, rate: float = 1e-3, units=128, embedding_units=128
+    study, epochs: int, rate: float, units: int, embedding_units: int
 ) -> GrammarClassifier:
     """A classifier that tells captions from corrupted ones.
 
@@ -102,13 +89,12 @@ def pretrained_grammar(
         write_json(study.path(GRAMMAR, "accuracy.json"), accuracy)
         return networks
 
+    return _once(study, GRAMMAR, train)
+
+
+def _once(study, name, train):
+    """The one network of a name, as it is loaded."""
     keras.utils.set_random_seed(study.seed)
-    study.once(GRAMMAR, train)
-    return study.load(GRAMMAR)["classifier"]
-
-
-def _embedded(retriever, images):
-    """Embeddings `(B, D)` of images, which may be embeddings already."""
-    if len(images.shape) == 2:
-        return images
-    return retriever.embed_images(images, training=False)
+    study.once(name, train)
+    (network,) = study.load(name).values()
+    return network

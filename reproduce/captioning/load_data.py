@@ -23,12 +23,8 @@ from tfcap.data import load_captions
 from tfcap.data import load_features
 from tfcap.data import pool_positions
 
-#: Speakers that see the image as a whole.
-POOLED = ("show_tell",)
 #: What files of captions are called.
-_CAPTIONS = (
-    *("dataset_*.json*", "*.token*", "*.tsv*", "*.csv*", "captions*.txt*"),
-)
+_CAPTIONS = "dataset_*.json*", "*.token*", "*.tsv*", "*.csv*", "captions*.txt*"
 #: In Flickr8k's archive beside its captions: their words without endings.
 _LEMMAS = ".lemma."
 
@@ -117,8 +113,7 @@ def caption_files(settings, root, train="train", images=None, limits=None):
         ValueError: If files are missing, ambiguous, damaged or lack an image.
     """
     path, file = _only(root, *_CAPTIONS), _only(root, "*features*.npy")
-    basename = os.path.basename(path)
-    name = basename.split(".")[0].removeprefix("dataset_")
+    name = os.path.basename(path).split(".")[0].removeprefix("dataset_")
     splits = _read_once(path, (train, *SPLITS[1:]))
     # As whoever extracted the features has chosen.
     skipped = load_features(file, lazy=True).skipped
@@ -128,13 +123,13 @@ def caption_files(settings, root, train="train", images=None, limits=None):
     ]
     vocabulary = build_vocabulary(splits[0], settings.min_count)
     splits = [
-        split.take(range(len(split))[: (limits or {}).get(name)])
-        for name, split in zip(SPLITS, splits)
+        s.take(range(len(s))[: (limits or {}).get(kind)])
+        for kind, s in zip(SPLITS, splits)
     ]
     features = [load_features(file, s.image_ids, lazy=True) for s in splits]
     shown = Photographs(images, splits[2].filenames)
-    about = {"name": name, "test_images": shown, "vocabulary": vocabulary}
-    return _encoded(splits, features, settings, **about)
+    about = {"name": name, "test_images": shown}
+    return _encoded(splits, features, settings, vocabulary, **about)
 
 
 #: How data are loaded that are not read from files, by their names.
@@ -159,27 +154,27 @@ def load_data(
         before: Function without arguments that is called before data are
             loaded, which may take minutes. Optional.
     """
-    if name not in WORLDS and root is None:
+    drawn = name in WORLDS
+    if not drawn and root is None:
         raise ValueError(f"--data {name} needs --root, a folder.")
     of_files = {"train-split": train_split, "images": images, "limit": limits}
     for option, value in of_files.items():
-        if name in WORLDS and value is not None:
+        if drawn and value is not None:
             raise ValueError(
                 f"`--{option}` must come with data in files. Received: "
                 f"--{option} {value} --data {name}."
             )
     if before:
         before()
-    if name in WORLDS:
+    if drawn:
         return WORLDS[name](settings, root, **options)
     train = train_split or "train"
     data = caption_files(settings, root, train, images, limits)
     if len(data.train) < 2:
         raise ValueError(
-            f"`root` must hold two images of {train} at least: a listener "
-            "tells images apart, and CIDEr-D counts in how many an n-gram is "
-            f"said. Received: {len(data.train)} in {str(root)!r}. Put another "
-            "one into that split."
+            f"`root` must hold two images of {train} at least, since a "
+            f"listener tells images apart. Received: {len(data.train)} in "
+            f"{str(root)!r}. Put another one into that split."
         )
     return data
 
@@ -191,27 +186,23 @@ def lacks_validation(root) -> bool:
 
 
 def _encoded(splits, features, settings, vocabulary=None, **about):
-    if vocabulary is None:
-        vocabulary = build_vocabulary(splits[0], settings.min_count)
+    vocabulary = vocabulary or build_vocabulary(splits[0], settings.min_count)
     encoded = [
         EncodedCaptions.from_split(split, vocabulary, settings.max_length)
         for split in splits
     ]
     digests = tuple(map(feature_digest, features))
-    positions, pooled = features[0].shape[1], settings.speaker in POOLED
+    # A speaker that sees the image as a whole has no use for more.
+    positions, pooled = features[0].shape[1], settings.speaker == "show_tell"
     if pooled:
         features = [pool_positions(x) for x in features]
     ready = StandardizedFeatures(features[0])
+    scale = {"mean": ready.mean, "deviation": ready.deviation}
     return CaptionData(
         *encoded,
         *features,
         features[0],
-        standardization={
-            "mean": ready.mean,
-            "deviation": ready.deviation,
-            "pooled": pooled,
-            "positions": positions,
-        },
+        standardization={**scale, "pooled": pooled, "positions": positions},
         feature_digests=digests,
         **about,
     )

@@ -20,10 +20,10 @@ def listener_alone(study):
     batches = study.batches(epoch="captions")
     ready = study.data.image_preprocessing()
     listener = make_listener(settings, batches, ready)
+    epochs, steps = settings.listener_epochs, batches.steps_per_epoch
+    adam = _adam(settings.listener_rate, epochs * steps)
     # Hardest negatives from the start may keep it from ever learning.
-    steps = batches.steps_per_epoch
     warm = settings.listener_warm_up * steps
-    adam = _adam(settings.listener_rate, settings.listener_epochs * steps)
     hinge = HingeRetrievalLoss(
         settings.margin,
         lambda step: keras.ops.cast(step >= warm, "float32"),
@@ -35,13 +35,9 @@ def listener_alone(study):
             settings.listener_temperature, decoupled=False
         )
     listener.compile(adam, loss, metrics=[CollapseRatio(hinge)])
+    watch = [CollapseWarning()]
     return study.fit(
-        "listener_gt",
-        listener,
-        batches,
-        settings.listener_epochs,
-        [CollapseWarning()],
-        listener=listener,
+        "listener_gt", listener, batches, epochs, watch, listener=listener
     )
 
 
@@ -61,8 +57,8 @@ def _speaker_alone(study, name, condition_dropout=0.0):
     batches = study.batches(epoch="captions")
     ready = study.data.image_preprocessing()
     speaker = make_speaker(settings, batches, ready, condition_dropout)
-    steps = settings.speaker_epochs * batches.steps_per_epoch
-    share = settings.scheduled_sampling
+    epochs, share = settings.speaker_epochs, settings.scheduled_sampling
+    steps = epochs * batches.steps_per_epoch
     model = mle(
         speaker,
         scheduled_sampling=share and (lambda step: share * step / steps),
@@ -70,13 +66,7 @@ def _speaker_alone(study, name, condition_dropout=0.0):
         global_clipnorm=5.0,
     )
     model.compile(_adam(settings.speaker_rate, steps))
-    return study.fit(
-        name,
-        model,
-        batches,
-        settings.speaker_epochs,
-        speaker=speaker,
-    )
+    return study.fit(name, model, batches, epochs, speaker=speaker)
 
 
 def speaker_for_cider(study):

@@ -43,13 +43,9 @@ def check_pretrained(folder, about: dict):
 def take_pretrained(folder, target: str):
     """Copies the speaker of another study."""
     roles = read_written(_networks(folder))
-    if is_chief():
-        for role in roles:
-            name = f"{role}.keras"
-            shutil.copyfile(
-                os.path.join(str(folder), SPEAKER, name),
-                os.path.join(target, name),
-            )
+    source = os.path.dirname(_networks(folder))
+    for name in [f"{role}.keras" for role in roles] if is_chief() else ():
+        shutil.copyfile(os.path.join(source, name), os.path.join(target, name))
     # Last, so that it tells that all are there, and whole.
     write_json(os.path.join(target, "networks.json"), roles)
 

@@ -1,11 +1,8 @@
 """The command of visual dialog: from images to tables."""
 
 import argparse
-import copy
-import json
 import os
 import pathlib
-import shlex
 import sys
 import warnings
 
@@ -15,23 +12,28 @@ import tensorflow as tf
 from reproduce.own_data import EPOCHS_HELP
 from reproduce.own_data import adapted
 from reproduce.own_data import epoch_numbers
-from reproduce.visdial import ranks
-from reproduce.visdial import summary
+from reproduce.study import write_json
 from reproduce.visdial.data import challenge_data
 from reproduce.visdial.data import challenge_path
 from reproduce.visdial.data import visdial_data
 from reproduce.visdial.data import world_data
 from reproduce.visdial.experiment import DialogExperiment
+from reproduce.visdial.page import SHOWN
+from reproduce.visdial.page import sample_table
 from reproduce.visdial.page import write_page
-from reproduce.visdial.partner import partner_of
 from reproduce.visdial.rows import ABLATIONS
 from reproduce.visdial.rows import ROWS
 from reproduce.visdial.settings import SETTINGS
-from reproduce.visdial.tables import dialog_tables
-from reproduce.visdial.tables import sample_table
+from reproduce.visdial.summary import summarize
+from reproduce.visdial.summary import summary_tables
+from reproduce.visdial.talk import Talk
 from tfcap._io import command
 from tfcap._io import make_folder
+from tfcap.data import DialogBatches
+from tfcap.data import write_visdial_ranks
 from tfcap.launch import run_as_workers
+from tfcap.metrics import ordinal_ranks
+from tfcap.training import candidate_scores
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
 
@@ -46,17 +48,13 @@ _PUBLISHED = tuple(row for row in ROWS if row not in ABLATIONS)
 
 
 def main(arguments: list[str] | None = None, program=_COMMAND):
-    """Trains and ranks rows, or runs `ranks` or `summary`.
+    """Trains and ranks rows.
 
     Returns:
         Integer, the exit status: 0; 2 if an option or the data are not as they
         should be; 130 after Ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else [*map(str, arguments)]
-    if given[:1] == ["ranks"]:
-        return ranks.main(given[1:])
-    if given[:1] == ["summary"]:
-        return summary.main(given[1:])
     return _train(given, parse(given), list(program))
 
 
@@ -66,8 +64,6 @@ def parse(arguments):
         prog="python -m reproduce visdial",
         description="Best of Both Worlds (Lu et al., NIPS 2017), from images "
         "to tables. The same command goes on where it was stopped.",
-        epilog="`visdial ranks --help` and `visdial summary --help`: ranks of "
-        "the challenge's test split, and tables over several runs.",
     )
     add = parser.add_argument
     add("--out", type=pathlib.Path, help="default: runs/visdial_gdis[_quick]")
@@ -83,13 +79,8 @@ def parse(arguments):
     add("--data", choices=("world", "visdial"), default="world")
     add("--root", help="folder of VisDial's files, or of built worlds")
     add("--vgg19-weights", help='to read COCO images: "imagenet" or a path')
-    add("--skip-unreadable", action="store_true", help="leave bad images out")
     add("--norm", type=float, help="length to scale VisDial's features to")
-    add(
-        *("--rows", "--methods"),
-        default=",".join(_PUBLISHED),
-        help="with commas; default: the paper's",
-    )
+    add("--rows", default=",".join(_PUBLISHED), help="default: the paper's")
     add("--settings", choices=SETTINGS, help="default: world, or published")
     add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
     add("--test-dialogs", type=int, help="first ones to rank; default: all")
@@ -107,13 +98,8 @@ def parse(arguments):
     options.rows = [row for row in ROWS if row in wanted]
     if options.data == "visdial" and options.root is None:
         parser.error("--data visdial needs --root, the folder of its files")
-    if options.ranks:
-        if options.data != "visdial":
-            parser.error("--ranks needs --data visdial, and its test split")
-        try:
-            challenge_path(options.root)
-        except ValueError as error:
-            parser.error(f"--ranks: {error}")
+    if options.ranks and options.data != "visdial":
+        parser.error("--ranks needs --data visdial, and its test split")
     usual = "published" if options.data == "visdial" else "world"
     options.settings = options.settings or ("quick" if options.quick else usual)
     folder = "visdial_gdis_quick" if options.quick else "visdial_gdis"
@@ -133,23 +119,23 @@ def _train(arguments, options, program):
     warnings.filterwarnings("ignore", message="Even though the `tf.config")
     eager = options.quick and strategy.num_replicas_in_sync == 1
     tf.config.run_functions_eagerly(eager)
-    done = []
     try:
         # Before minutes of work that a folder has to take.
         make_folder(options.out)
         data = load_data(options)
-        if options.test_dialogs is not None:
-            data = data.first(options.test_dialogs)
-        runs = runs_of(options)
-        for run in runs:
-            run_rows(run, data, strategy, done)
-        if len(runs) > 1 and is_chief():
-            summary.main([str(run.out) for run in runs])
+        experiments = experiments_of(options, data)
+        if options.talk is not None:
+            talk(experiments[0], options.talk)
+            return 0
+        with strategy.scope():
+            for experiment in experiments:
+                train_rows(experiment, options)
+            chief = is_chief()
+        # Outside the scope, one worker may write alone.
+        if chief:
+            show(experiments, options)
     except KeyboardInterrupt:
-        total = len(options.rows) * len(options.seeds or [options.seed])
-        print(f"\nStopped after {len(done)} of {total} rows.")
-        print("What is done is kept. To go on, run the same command again:")
-        print("   python", shlex.join([*program, *arguments]))
+        print("\nStopped. What is done is kept; the same command goes on.")
         return 130
     finally:
         tf.config.run_functions_eagerly(False)
@@ -158,91 +144,95 @@ def _train(arguments, options, program):
 
 def load_data(options):
     """The `DialogData` of the options."""
+    if options.ranks:
+        challenge_path(options.root)
     if options.data == "visdial":
-        return visdial_data(
-            options.root,
-            options.vgg19_weights,
-            options.norm,
-            options.skip_unreadable,
-        )
-    return world_data(options.root, **SIZES.get(options.settings, {}))
+        data = visdial_data(options.root, options.vgg19_weights, options.norm)
+    else:
+        data = world_data(options.root, **SIZES.get(options.settings, {}))
+    wanted = options.test_dialogs
+    return data if wanted is None else data.first(wanted)
 
 
-def runs_of(options):
-    """The options of each seed."""
-    if options.seeds is None:
-        return [options]
-    runs = []
-    for seed in options.seeds:
-        runs.append(copy.copy(options))
-        runs[-1].seed, runs[-1].out = seed, options.out / str(seed)
-    return runs
-
-
-def run_rows(options, data, strategy: tf.distribute.Strategy, done: list):
-    """Trains and ranks the rows of one seed, and writes their figures."""
+def experiments_of(options, data):
+    """The `DialogExperiment` of each seed, in its folder."""
     settings = adapted(SETTINGS[options.settings], options.epochs)
-    experiment = DialogExperiment(
-        *(data, settings, options.out, options.seed),
-        validation_dialogs=options.validation_dialogs,
-    )
-    if options.talk is not None:
-        talk(experiment, options)
-        return
-    with strategy.scope():
-        for number, row in enumerate(options.rows, 1):
-            experiment.say(f"\n[{number}/{len(options.rows)}]")
-            experiment.result(row)
-            done.append(row)
-        ranked = options.rows if options.ranks else ()
-        # Of several workers all load them, since that makes variables.
-        networks = {row: experiment.networks(row) for row in ranked}
-        chief = is_chief()
-    if chief:
-        report(experiment, options)
-    if chief and networks:
-        rank(experiment, options, networks)
+    folders = {options.seed: options.out}
+    if options.seeds:
+        folders = {seed: options.out / str(seed) for seed in options.seeds}
+    return [
+        DialogExperiment(
+            *(data, settings, folder, seed),
+            validation_dialogs=options.validation_dialogs,
+        )
+        for seed, folder in folders.items()
+    ]
 
 
-def report(experiment, options):
-    """Writes and prints tables, figures and a page."""
-    out, figures = options.out, experiment.report(options.rows)
-    (out / "results.json").write_text(json.dumps(figures, indent=1))
+def train_rows(experiment, options):
+    """Trains and ranks the rows of one seed."""
+    for number, row in enumerate(options.rows, 1):
+        experiment.say(f"\n[{number}/{len(options.rows)}]")
+        experiment.result(row)
+        if options.ranks:
+            # Of several workers all load them, since that makes variables.
+            experiment.networks(row)
+
+
+def show(experiments, options):
+    """Writes and prints tables, figures and a page of the first seed."""
+    first, out, reports = experiments[0], options.out, []
+    for experiment in experiments:
+        reports.append(experiment.report(options.rows))
+        path = os.path.join(experiment.directory, "results.json")
+        write_json(path, reports[-1])
+    summary = summarize(reports)
+    write_json(out / "summary.json", summary)
     note = "A quick run: what is found means nothing." if options.quick else ""
-    texts = [note, dialog_tables(figures["rows"], figures["data"])]
-    shown = [r for r in ("hciae_g_mle", "hciae_g_dis") if r in options.rows]
+    seeds = ", ".join(str(experiment.seed) for experiment in experiments)
+    about = f"Found on: {first.data.name}. Seeds: {seeds}."
+    texts = [note, about, summary_tables(summary)]
+    shown = [row for row in SHOWN if row in options.rows]
     if "hciae_g_dis" in shown:
-        texts.append(sample_table(experiment))
+        texts.append(sample_table(first))
     text = "\n\n".join(filter(None, texts))
     (out / "tables.md").write_text(text + "\n")
     print(f"\n{text}\n")
     if shown:
-        path, results = out / "page.html", figures["rows"]
-        write_page(path, experiment, shown, note=note, results=results)
+        write_page(out / "page.html", first, shown, note=note)
         print(f"Pictures and answers: {out / 'page.html'}")
-    print(f"Figures: {out / 'results.json'}, {out / 'tables.md'}")
+    print(f"Figures: {out / 'summary.json'}, {out / 'tables.md'}")
     print(f"Curves: tensorboard --logdir {out}")
+    if options.ranks:
+        for experiment in experiments:
+            rank(experiment, options)
 
 
-def rank(experiment, options, networks):
-    """Writes how networks rank the challenge's test split."""
+def rank(experiment, options):
+    """Writes how networks rank the challenge's test split, for its server."""
     words, weights = experiment.data.train.vocabulary, options.vgg19_weights
-    data = challenge_data(options.root, words, weights, options.norm)
-    size = experiment.settings.evaluation_batch_size
-    for row, learners in networks.items():
-        for path in ranks.write_ranks(learners, *data, options.out / row, size):
+    dialogs, images = challenge_data(options.root, words, weights, options.norm)
+    size = min(experiment.settings.evaluation_batch_size, len(dialogs))
+    batches = DialogBatches(dialogs, images, size, shuffle=False)
+    for row in options.rows:
+        for role, network in experiment.networks(row).items():
+            scores = candidate_scores(network, batches, size)
+            ranks = ordinal_ranks(scores, dialogs.options >= 0)
+            path = experiment.path(row, f"ranks_{role}.json")
+            write_visdial_ranks(path, dialogs, ranks)
             print(f"Ranks of the challenge's test split: {path}")
 
 
-def talk(experiment, options):
+def talk(experiment, number):
     """Answers questions about a test image, until an empty line."""
     test = experiment.data.test
-    index = options.talk % len(test)
-    partner = partner_of(experiment, index)
+    index = number % len(test)
+    partner = Talk(experiment, index)
     image = experiment.data.test_images(index)
     if image is not None:
-        keras.utils.save_img(options.out / "talk.png", image, scale=False)
-        print(f"The image: {options.out / 'talk.png'}")
+        path = os.path.join(experiment.directory, "talk.png")
+        keras.utils.save_img(path, image, scale=False)
+        print(f"The image: {path}")
     print(f"Its caption: {test.vocabulary.decode(test.captions[index])}")
     print("Ask about it; an empty line ends.", flush=True)
     for question in map(str.strip, sys.stdin):

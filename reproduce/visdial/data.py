@@ -12,8 +12,6 @@ import numpy as np
 from reproduce.world.built_folder import SPLITS
 from reproduce.world.features import world_with_features
 from reproduce.world.truth import answer_truth
-from tfcap._io import load_arrays
-from tfcap._io import malformed
 from tfcap.data import EncodedDialogs
 from tfcap.data import build_vocabulary
 from tfcap.data import data_digest
@@ -27,11 +25,6 @@ from tfcap.data import scale_features
 #: Name of the challenge's test split, whose last answers are hidden.
 CHALLENGE = "visdial_1.0_test"
 _DENSE = "_dense_annotations"
-_LAYOUT = (
-    "`root` must hold visdial_0.9_train.json and visdial_0.9_val.json, or "
-    "visdial_1.0_train.json and visdial_1.0_val.json, or one visdial_*.json "
-    "whose dialogs carry `suggested_split` train or val; each plain or .gz"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +37,6 @@ class DialogData:
         name: String, what the data is called in tables.
         test_images: Function from the number of a test dialog to its picture,
             a uint8 array `(height, width, 3)`, or `None` where there is none.
-        norm: Float, length that every position's features were scaled to, or
-            `None`. Other images must be scaled alike.
         feature_digests: Strings, `tfcap.data.feature_digest()` of each split.
             Defaults to `None`, they are computed.
         judge: Function from an answer to every round of the test split, a
@@ -61,7 +52,6 @@ class DialogData:
     test_features: Any
     name: str
     test_images: Any = lambda row: None
-    norm: float | None = None
     feature_digests: tuple | None = None
     judge: Any = None
 
@@ -83,7 +73,7 @@ class DialogData:
     @functools.cached_property
     def digest(self):
         """SHA-256 of ids, dialogs and features."""
-        parts, known = {"norm": self.norm}, self.feature_digests or [None] * 3
+        parts, known = {}, self.feature_digests or [None] * 3
         for name, digest in zip(("train", "validation", "test"), known):
             dialogs = getattr(self, name)
             for field in dataclasses.fields(dialogs):
@@ -104,39 +94,30 @@ def world_data(root=None, **options) -> DialogData:
     vocabulary = build_vocabulary(splits[0])
     encoded = [EncodedDialogs.from_split(s, vocabulary) for s in splits]
     pictures = world.images("test")
+    rounds = [x for one in world.dialogs("test") for x in one.rounds]
     return DialogData(
         *encoded,
         *images,
         name="embedded world",
         test_images=lambda row: np.array(pictures[row]),
-        judge=functools.partial(_judged, world),
+        # Of the first dialogs, where a test split has no more.
+        judge=lambda said: answer_truth(rounds[: len(said)], said),
     )
 
 
-def _judged(world, answers):
-    """Shares of answers to the test split that are true, false or empty."""
-    rounds = [x for one in world.dialogs("test") for x in one.rounds]
-    # The first dialogs, where a test split has no more.
-    return answer_truth(rounds[: len(answers)], answers)
-
-
-def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
+def visdial_data(root, vgg19_weights=None, norm=None):
     """Loads published VisDial files with the paper's preprocessing.
 
-    Image features are read from all `*features*.npz` of the folder, with
-    `image_ids` `(n,)` and pooled `features` `(n, D)`, a grid of one position,
-    or from `image_features.npy`, as `tfcap.data.extract_features()` writes it.
-    Where there is neither, VGG-19 reads the COCO images of the folder, if its
-    weights are given, and that file is written.
+    Image features are read from `image_features.npy`, as
+    `tfcap.data.extract_features()` and `python -m tfcap.extract` write it.
+    Where there is none, VGG-19 reads the COCO images of the folder, if its
+    weights are given, and writes it.
 
     Args:
         root: String or path of the folder.
         vgg19_weights: `"imagenet"`, a path, or `None`.
         norm: Float, length to scale every position's features to, or `None`
             to leave them. Defaults to `None`.
-        skip_unreadable: Boolean, whether VGG-19 leaves out images that cannot
-            be read, see `tfcap.data.extract_features()`; their dialogs are
-            left out then, with a warning. Defaults to `False`.
 
     Returns:
         `DialogData`: of version 0.9 the paper's split of 82 thousand, one and
@@ -147,37 +128,33 @@ def visdial_data(root, vgg19_weights=None, norm=None, skip_unreadable=False):
     Raises:
         ValueError: If files are missing, damaged or lack an image.
     """
-    *splits, name = _splits(root)
+    *splits, name = _splits(str(root))
     vocabulary = build_vocabulary(splits[0])
-    path, pooled = _feature_files(root, "image_features.npy")
-    if not pooled:
-        if not os.path.exists(path):
-            find = functools.partial(_image_path, root, lenient=skip_unreadable)
-            ids = np.concatenate([split.image_ids for split in splits])
-            _extract(path, vgg19_weights, ids, find, skip_unreadable)
-        skipped = [*load_features(path, lazy=True).skipped]
-        splits = [
-            split.select(~np.isin(split.image_ids, skipped)) for split in splits
-        ]
-    read = _reader(path, pooled)
-    images, test = [read(s.image_ids) for s in splits], splits[-1]
+    path = os.path.join(root, "image_features.npy")
+    ids = np.concatenate([split.image_ids for split in splits])
+    _extract(path, vgg19_weights, ids, functools.partial(_image_path, root))
+    # As whoever extracted the features has chosen.
+    skipped = [*load_features(path, lazy=True).skipped]
+    splits = [s.select(~np.isin(s.image_ids, skipped)) for s in splits]
+    # Seven by seven positions of a hundred thousand images are read as they
+    # are needed.
+    images = [load_features(path, s.image_ids, lazy=True) for s in splits]
+    test = splits[-1]
     return DialogData(
         *_encoded(splits, vocabulary),
         *[_scaled(table, norm) for table in images],
         name=name,
         test_images=lambda row: _picture(root, test.image_ids[row]),
-        norm=norm,
         # Of what the file holds: scaled, last digits depend on the machine.
-        feature_digests=tuple(map(feature_digest, images)),
+        feature_digests=tuple(f"{feature_digest(x)} {norm}" for x in images),
     )
 
 
 def challenge_data(root, vocabulary, vgg19_weights=None, norm=None):
     """Loads the test split of the Visual Dialog Challenge, answers hidden.
 
-    Image features are read as `visdial_data()` reads them. Where VGG-19 reads
-    the images, those of `VisualDialog_test2018`, the file it writes is
-    `test_features.npy`.
+    Image features are read from `test_features.npy`, which VGG-19 writes of
+    the images in `VisualDialog_test2018`, as `visdial_data()` has it.
 
     Returns:
         `tfcap.data.EncodedDialogs` of M dialogs, each with options in its
@@ -188,12 +165,12 @@ def challenge_data(root, vocabulary, vgg19_weights=None, norm=None):
         ValueError: If files are missing, damaged or lack an image.
     """
     split = load_visdial(challenge_path(root))
-    path, pooled = _feature_files(root, "test_features.npy")
-    if not pooled and not os.path.exists(path):
-        find = functools.partial(_in_folder, root, "VisualDialog_test2018")
-        _extract(path, vgg19_weights, split.image_ids, find)
+    path = os.path.join(root, "test_features.npy")
+    find = functools.partial(_in_folder, root, "VisualDialog_test2018")
+    _extract(path, vgg19_weights, split.image_ids, find)
+    images = load_features(path, split.image_ids, lazy=True)
     encoded = EncodedDialogs.from_split(split, vocabulary)
-    return encoded, _scaled(_reader(path, pooled)(split.image_ids), norm)
+    return encoded, _scaled(images, norm)
 
 
 def challenge_path(root) -> str:
@@ -202,7 +179,7 @@ def challenge_path(root) -> str:
     Raises:
         ValueError: If it is not there.
     """
-    path = _find(str(root), f"{CHALLENGE}.json")
+    path = _find(str(root), CHALLENGE)
     if path is None:
         raise ValueError(
             f"`root` must hold {CHALLENGE}.json, plain or .gz. Received: "
@@ -213,42 +190,44 @@ def challenge_path(root) -> str:
 
 def _splits(root):
     """Splits to train on, to validate and to test with, and their name."""
-    root = str(root)
     for version in ("0.9", "1.0"):
-        train, val = (
-            _find(root, f"visdial_{version}_{part}.json")
-            for part in ("train", "val")
-        )
-        if train and val:
-            dense = f"visdial_{version}_val{_DENSE}.json"
-            rest = load_visdial(train)
-            return (
-                *_last_apart(rest, min(1000, len(rest) // 10)),
-                load_visdial(val, _find(root, dense)),
-                f"VisDial v{version}",
-            )
+        stem = f"visdial_{version}"
+        if _find(root, f"{stem}_train") and _find(root, f"{stem}_val"):
+            rest, test = (_load(root, f"{stem}_{x}") for x in ("train", "val"))
+            # The paper does not say which thousand it validates on.
+            apart = _last_apart(rest, min(1000, len(rest) // 10))
+            return *apart, test, f"VisDial v{version}"
     for path in sorted(glob.glob(os.path.join(root, "visdial_*.json*"))):
         stem = os.path.basename(path).split(".json")[0]
         # Relevance of a split's answers, or of a sample of them.
         if stem == CHALLENGE or "_dense" in stem:
             continue
-        split = load_visdial(path, _find(root, f"{stem}{_DENSE}.json"))
+        split = _load(root, stem)
         if split.tags is not None and {"train", "val"} <= set(split.tags):
-            rest = split.select(split.tags == "train")
-            return (
-                *_last_apart(rest, len(rest) // 10),
-                split.select(split.tags == "val"),
-                stem,
+            rest, test = (
+                split.select(split.tags == x) for x in ("train", "val")
             )
-    raise ValueError(f"{_LAYOUT}. Received: root={root!r}.")
+            return *_last_apart(rest, len(rest) // 10), test, stem
+    raise ValueError(
+        "`root` must hold visdial_0.9_train.json and visdial_0.9_val.json, or "
+        "visdial_1.0_train.json and visdial_1.0_val.json, or one "
+        "visdial_*.json whose dialogs carry `suggested_split` train or val; "
+        f"each plain or .gz. Received: root={root!r}."
+    )
+
+
+def _load(root, stem):
+    """A file of dialogs, with its dense annotations where there are any."""
+    return load_visdial(_find(root, stem), _find(root, stem + _DENSE))
+
+
+def _find(root, stem):
+    paths = [os.path.join(root, stem + end) for end in (".json", ".json.gz")]
+    return next(filter(os.path.exists, paths), None)
 
 
 def _last_apart(split, count):
-    """A split without its last dialogs, and these.
-
-    Lu et al. 2017 validate on one thousand dialogs of the training file, and
-    do not say which.
-    """
+    """A split without its last dialogs, and these."""
     rows = np.arange(len(split))
     return split.select(rows[:-count]), split.select(rows[-count:])
 
@@ -257,55 +236,39 @@ def _encoded(splits, vocabulary):
     """Splits for training; the texts that some share are encoded once."""
     made = []
     for split in splits:
-        shared = [
-            (encoded.questions, encoded.answers)
-            for other, encoded in made
-            if other.questions is split.questions
-            and other.answers is split.answers
-        ]
-        tables = shared[0] if shared else None
+        tables = next(
+            (
+                (encoded.questions, encoded.answers)
+                for other, encoded in made
+                if other.questions is split.questions
+                and other.answers is split.answers
+            ),
+            None,
+        )
         encoded = EncodedDialogs.from_split(split, vocabulary, tables=tables)
         made.append((split, encoded))
     return [encoded for _, encoded in made]
-
-
-def _find(root, name):
-    paths = [os.path.join(root, name + end) for end in ("", ".gz")]
-    return next(filter(os.path.exists, paths), None)
-
-
-def _feature_files(root, name):
-    """Path of the file of grids, there or not, and those of pooled vectors."""
-    pooled = glob.glob(os.path.join(str(root), "*features*.npz"))
-    return os.path.join(str(root), name), sorted(pooled)
-
-
-def _reader(path, pooled):
-    """A function from image ids to features `(n, P, D)`."""
-    if pooled:
-        return pooled_reader(pooled)
-    # Seven by seven positions of a hundred thousand images are read as they
-    # are needed.
-    return lambda ids: load_features(path, ids, lazy=True)
 
 
 def _scaled(features, norm):
     return features if norm is None else scale_features(features, norm)
 
 
-def _extract(path, vgg19_weights, image_ids, find, skip_unreadable=False):
+def _extract(path, vgg19_weights, image_ids, find):
+    """Writes VGG-19's features of images, unless the file is there."""
+    if os.path.exists(path):
+        return
     if vgg19_weights is None:
         raise ValueError(
             "`vgg19_weights` must be given to read images, since "
             f"{path} does not exist. Received: vgg19_weights=None. Pass "
             '"imagenet", the path of a weight file, or put a feature file '
-            "there."
+            "there: `python -m tfcap.extract` converts those of others."
         )
     extract_features(
         named_backbone("VGG19", vgg19_weights),
-        [(int(image_id), find(image_id=image_id)) for image_id in image_ids],
+        [(int(image_id), find(image_id)) for image_id in image_ids],
         path,
-        skip_unreadable=skip_unreadable,
     )
 
 
@@ -317,18 +280,18 @@ def _picture(root, image_id):
     return keras.utils.img_to_array(keras.utils.load_img(path), dtype="uint8")
 
 
-def _image_path(root, image_id, lenient=False):
+def _image_path(root, image_id):
     """Path of an image of VisDial, as COCO and VisDial publish them."""
     folders = ("VisualDialog_val2018", "train2014", "val2014")
-    paths = [_in_folder(root, folder, image_id) for folder in folders]
-    found = next(filter(os.path.exists, paths), None)
-    if found is None and not lenient:
-        raise FileNotFoundError(
-            f"`root` must hold image {image_id} in {', '.join(folders)}. "
-            f"Received: root={str(root)!r}. Unpack COCO's and VisDial's "
-            "archives there."
-        )
-    return found or paths[1]
+    for folder in folders:
+        path = _in_folder(root, folder, image_id)
+        if os.path.exists(path):
+            return path
+    raise FileNotFoundError(
+        f"`root` must hold image {image_id} in {', '.join(folders)}. "
+        f"Received: root={str(root)!r}. Unpack COCO's and VisDial's archives "
+        "there."
+    )
 
 
 def _in_folder(root, folder, image_id):
@@ -336,80 +299,3 @@ def _in_folder(root, folder, image_id):
     prefix = "" if folder.startswith("Visual") else "COCO_"
     name = f"{prefix}{folder}_{int(image_id):012d}.jpg"
     return os.path.join(root, folder, name)
-
-
-def pooled_reader(paths):
-    """Reads `.npz` files of one vector an image, a grid of one position.
-
-    Args:
-        paths: Strings or paths of files with `image_ids` `(n,)` and `features`
-            `(n, D)`, of one width D and of different images.
-
-    Returns:
-        Function from image ids `(M,)` to float32 features `(M, 1, D)`. It
-        raises a `ValueError` if an image is in no file.
-
-    Raises:
-        ValueError: If a file is damaged or holds something else, if widths
-            differ, or if an image is there twice.
-
-    Example:
-
-    >>> import pathlib, tempfile
-    >>> from reproduce.visdial.data import pooled_reader
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "features.npz")
-    >>> np.savez(path, image_ids=[7, 9], features=[[0.0, 1.0], [2.0, 3.0]])
-    >>> pooled_reader([path])(np.array([9, 7]))[:, 0]
-    array([[2., 3.],
-           [0., 1.]], dtype=float32)
-    """
-    files = [_read_pooled(path) for path in paths]
-    names = ", ".join(map(str, paths))
-    widths = sorted({table.shape[1] for _, table in files})
-    if len(widths) > 1:
-        raise ValueError(
-            "`paths` must be of features of one width. Received: "
-            f"{names} of widths {widths}. Keep those of one backbone together."
-        )
-    known = np.concatenate([ids for ids, _ in files])
-    order = np.argsort(known)
-    twice = np.flatnonzero(np.diff(known[order]) == 0)
-    if twice.size:
-        raise ValueError(
-            "`paths` must hold the features of an image once. Received: "
-            f"{names}, where {len(twice)} are there again, such as image "
-            f"{known[order][twice[0]]}. Take the repeated ones out."
-        )
-    tables = [table for _, table in files]
-    # A copy of one table would take its memory twice.
-    table = tables[0] if len(tables) == 1 else np.concatenate(tables)
-
-    def features(image_ids):
-        index = np.searchsorted(known[order], image_ids)
-        nearest = known[order][np.minimum(index, len(known) - 1)]
-        if (nearest != image_ids).any():
-            missing = np.asarray(image_ids)[nearest != image_ids]
-            raise ValueError(
-                "`paths` must hold the features of every image. Received: "
-                f"{names}, without {len(missing)} images, such as "
-                f"{missing[:3].tolist()}. Extract them, or take the dialogs "
-                "out."
-            )
-        return table[order[index]].astype("float32", copy=False)[:, None]
-
-    return features
-
-
-def _read_pooled(path):
-    problem = "are no `image_ids` and `features`"
-    hint = "Give an `.npz` file of both, `(n,)` and `(n, D)`."
-    try:
-        arrays = load_arrays(path, ("image_ids", "features"))
-    except ValueError as error:
-        raise malformed(path, "", f"{problem}: {error}", hint) from error
-    ids, table = arrays["image_ids"], arrays["features"]
-    whole = ids.ndim == 1 and table.ndim == 2 and len(ids) == len(table)
-    if not whole or not ids.size:
-        shapes = f"they have shapes {ids.shape} and {table.shape}"
-        raise malformed(path, "", f"{problem}: {shapes}", hint)
-    return ids, table

@@ -2,117 +2,85 @@
 
 A row is trained by its method, on networks that are made of an `encoder`, or
 `start` from those of other rows. `wrong` names the wrong answers of a batch,
-`options` are further ones of the method.
+`network` has options of a new network, `options` are further ones of the
+method.
 """
 
 import keras
+import numpy as np
 
 from reproduce.visdial.corrupted_batches import CorruptedBatches
-from reproduce.visdial.networks import copy_encoder
-from reproduce.visdial.networks import make_discriminator
-from reproduce.visdial.networks import make_generator
+from tfcap.layers import AnswerEncoder
+from tfcap.layers import HCIAEEncoder
+from tfcap.layers import HREAEncoder
+from tfcap.layers import LateFusionEncoder
+from tfcap.layers import MemoryNetworkEncoder
+from tfcap.losses import EmbeddingNorm
 from tfcap.methods import dialog_mle
 from tfcap.methods import gan1
 from tfcap.methods import gan2
 from tfcap.methods import gdis
 from tfcap.methods import n_pair
+from tfcap.models import DialogDiscriminator
+from tfcap.models import DialogGenerator
 from tfcap.training import ClippedAdam
 
+#: The encoders of the paper's rows, by the names that the rows begin with.
+ENCODERS = {
+    "lf": LateFusionEncoder,
+    "hrea": HREAEncoder,
+    "mn": MemoryNetworkEncoder,
+    "hciae": HCIAEEncoder,
+}
 _BOTH = {"generator": "hciae_g_mle", "discriminator": "hciae_d_np_att"}
-#: Spoilt copies of the human answer among the wrong ones of a question.
-_CORRUPTED = 10
-
-
-def _mle(encoder, about):
-    return {"method": dialog_mle, "encoder": encoder, "about": about}
-
-
-def _softmax(encoder, about):
-    return {
-        **{"method": n_pair, "encoder": encoder, "about": about},
-        **{"wrong": "softmax", "attention": False, "penalty": False},
-    }
-
-
-def _varied(about, **options):
-    """`hciae_g_dis` with one thing changed that may keep answers varied."""
-    return {"method": gdis, "start": _BOTH, "about": about, "options": options}
-
+_SOFTMAX = {
+    "method": n_pair,
+    "wrong": "softmax",
+    "network": {"attention": False, "penalty": False},
+}
+_NP_ATT = {"method": n_pair, "encoder": "hciae", "wrong": "n_pair"}
+_G_DIS = {"method": gdis, "start": _BOTH}
 
 #: Not in the paper: what keeps the answers of `hciae_g_dis` varied?
 ABLATIONS = {
-    "hciae_d_np_att_corrupted": {
-        **{"method": n_pair, "encoder": "hciae", "wrong": "corrupted"},
-        "about": f"`hciae_d_np_att` with {_CORRUPTED} spoilt copies of the "
-        "human answer among the wrong ones.",
-    },
+    # Spoilt copies of the human answer are among the wrong ones.
+    "hciae_d_np_att_corrupted": {**_NP_ATT, "wrong": "corrupted"},
     "hciae_g_dis_corrupted": {
-        **_varied("`hciae_g_dis` before that discriminator."),
+        "method": gdis,
         "start": {**_BOTH, "discriminator": "hciae_d_np_att_corrupted"},
     },
-    "hciae_g_dis_entropy": _varied(
-        "`hciae_g_dis` with an entropy bonus.", entropy_weight=0.1
-    ),
-    "hciae_g_dis_hinge": _varied(
-        "`hciae_g_dis` which gains little by scores above the human answer's.",
-        pair_temperature=0.1,
-    ),
+    "hciae_g_dis_entropy": {**_G_DIS, "options": {"entropy_weight": 0.1}},
+    # Little is gained by scores above the human answer's.
+    "hciae_g_dis_hinge": {**_G_DIS, "options": {"pair_temperature": 0.1}},
 }
 #: Rows in the order of the paper's tables, and the ablations.
 ROWS = {
-    "lf_g": _mle(
-        "lf", "Late fusion, generative, maximum likelihood (Table 1)."
-    ),
-    "hrea_g": _mle(
-        "hrea",
-        "Hierarchical recurrent encoder with attention, generative (Table 1).",
-    ),
-    "mn_g": _mle("mn", "Memory network, generative (Table 1)."),
-    "hciae_g_mle": _mle(
-        "hciae", "HCIAE, generative, maximum likelihood (Table 1)."
-    ),
-    # As many more updates of maximum likelihood as `hciae_g_dis` has, by the
-    # same optimizer, tell what of the difference is the discriminator's.
+    # Table 1: generative.
+    "lf_g": {"method": dialog_mle, "encoder": "lf"},
+    "hrea_g": {"method": dialog_mle, "encoder": "hrea"},
+    "mn_g": {"method": dialog_mle, "encoder": "mn"},
+    "hciae_g_mle": {"method": dialog_mle, "encoder": "hciae"},
+    # Not in the paper: as many more updates of maximum likelihood as
+    # `hciae_g_dis` has, by the same optimizer, tell what of the difference is
+    # the discriminator's.
     "hciae_g_mle_control": {
         "method": dialog_mle,
         "start": {"generator": "hciae_g_mle"},
-        "about": "Not in the paper: `hciae_g_dis` without the discriminator.",
     },
-    "hciae_g_dis": {
-        "method": gdis,
-        "start": _BOTH,
-        "about": "HCIAE, trained through the discriminator's eyes (Tables 1, "
-        "3 and 4).",
-    },
-    "lf_d": _softmax("lf", "Late fusion, discriminative (Table 2)."),
-    "hrea_d": _softmax(
-        "hrea", "Hierarchical recurrent encoder, discriminative (Table 2)."
-    ),
-    "mn_d": _softmax("mn", "Memory network, discriminative (Table 2)."),
-    "hciae_d_mle": _softmax(
-        "hciae", "HCIAE, softmax over a question's own options (Table 2)."
-    ),
-    "hciae_d_np": {
-        **{"method": n_pair, "encoder": "hciae", "wrong": "n_pair"},
-        "attention": False,
-        "about": "HCIAE, N-pair loss (Table 2).",
-    },
-    "hciae_d_np_att": {
-        **{"method": n_pair, "encoder": "hciae", "wrong": "n_pair"},
-        "about": "HCIAE, N-pair loss, self-attentive answers (Tables 2 and 4).",
-    },
-    "hciae_gan1": {
-        **{"method": gan1, "start": _BOTH, "wrong": "own"},
-        "about": "Both learners go on learning, the discriminator to undo G "
-        "(Table 4).",
-    },
-    "hciae_gan2": {
-        **{"method": gan2, "start": _BOTH, "wrong": "own"},
-        "about": "Both go on learning, the discriminator to rank (Table 4).",
-    },
+    # Tables 3 and 4, too.
+    "hciae_g_dis": _G_DIS,
+    # Table 2: discriminative.
+    "lf_d": {**_SOFTMAX, "encoder": "lf"},
+    "hrea_d": {**_SOFTMAX, "encoder": "hrea"},
+    "mn_d": {**_SOFTMAX, "encoder": "mn"},
+    "hciae_d_mle": {**_SOFTMAX, "encoder": "hciae"},
+    "hciae_d_np": {**_NP_ATT, "network": {"attention": False}},
+    "hciae_d_np_att": _NP_ATT,
+    # Table 4: both go on learning, the discriminator to undo G, or to rank.
+    "hciae_gan1": {"method": gan1, "start": _BOTH, "wrong": "own"},
+    "hciae_gan2": {"method": gan2, "start": _BOTH, "wrong": "own"},
     **ABLATIONS,
 }
-
 #: Networks that learn by a method.
 _LEARNING = {
     dialog_mle: ("generator",),
@@ -135,23 +103,23 @@ def needed(row: str, settings) -> tuple[str, ...]:
 
 def train(experiment, row: str):
     """Trains a row by its method and the settings of an experiment."""
-    method = ROWS[row]["method"]
+    method, settings = ROWS[row]["method"], experiment.settings
     batches = _batches(experiment, ROWS[row])
     networks = _networks(experiment, row, batches)
-    numbers = _numbers(experiment, method)
-    numbers.update(ROWS[row].get("options", {}))
-    model = method(*networks.values(), **numbers)
-    stage = "transfer" if "start" in ROWS[row] else _LEARNING[method][0]
-    epochs = getattr(experiment.settings, f"{stage}_epochs")
-    steps = epochs * batches.steps_per_epoch
-    optimizers = {
-        role: _adam(experiment.settings, stage, steps)
-        for role in _LEARNING[method]
-    }
-    if len(optimizers) == 1:
-        (optimizers,) = optimizers.values()
-    model.compile(optimizers)
+    options = dict(ROWS[row].get("options", {}))
+    if "discriminator" in networks and "generator" in networks:
+        options |= {
+            "temperature": settings.temperature,
+            "max_length": experiment.data.train.answers.shape[1],
+            "seed": experiment.seed,
+        }
+    model = method(*networks.values(), **options)
     learned = {role: networks[role] for role in _LEARNING[method]}
+    stage = "transfer" if "start" in ROWS[row] else next(iter(learned))
+    epochs = getattr(settings, f"{stage}_epochs")
+    steps = epochs * batches.steps_per_epoch
+    optimizers = {role: _adam(settings, stage, steps) for role in learned}
+    model.compile(optimizers if len(learned) > 1 else optimizers.popitem()[1])
     return experiment.fit(row, model, batches, epochs, **learned)
 
 
@@ -162,14 +130,13 @@ def _batches(experiment, config):
     n_pairs = {
         "negatives": settings.negatives,
         "in_batch_negatives": settings.in_batch_negatives,
-        "corrupted_negatives": settings.corrupted_negatives,
     }
     wrong = {
         None: {},
         "softmax": {"negatives": settings.softmax_negatives},
         "own": {"negatives": settings.negatives},
         "n_pair": n_pairs,
-        "corrupted": {**n_pairs, "corrupted_negatives": _CORRUPTED},
+        "corrupted": {**n_pairs, "corrupted_negatives": 10},
     }[config.get("wrong")]
     data = experiment.data
     size = min(size, len(data.train))
@@ -188,39 +155,76 @@ def _networks(experiment, row, batches):
             role: experiment.networks(other, fresh=role in learning)[role]
             for role, other in config["start"].items()
         }
-    if config["method"] is dialog_mle:
-        generator = make_generator(config["encoder"], settings, batches)
-        return {"generator": generator}
-    discriminator = make_discriminator(
-        config["encoder"],
-        settings,
-        batches,
-        attention=config.get("attention", True),
-        penalty=config.get("penalty", True),
-    )
+    (role,) = _LEARNING[config["method"]]
+    make = make_generator if role == "generator" else make_discriminator
+    options = config.get("network", {})
+    network = make(config["encoder"], settings, batches, **options)
     for other in needed(row, settings):
-        copy_encoder(experiment.networks(other)["generator"], discriminator)
-    return {"discriminator": discriminator}
+        source = experiment.networks(other)["generator"]
+        network.embedding.set_weights(source.embedding.get_weights())
+        network.encoder.set_weights(source.encoder.get_weights())
+    return {role: network}
 
 
-def _numbers(experiment, method):
-    """Numbers and options of a method, from an experiment's settings."""
-    settings = experiment.settings
-    if method is n_pair:
-        return {}
-    numbers = {
-        "normalize": settings.mle_normalize,
-        "global_clipnorm": settings.global_clipnorm,
-    }
-    if method is dialog_mle:
-        return numbers
-    return {
-        **numbers,
-        "temperature": settings.temperature,
-        "mle_weight": settings.mle_weight,
-        "max_length": experiment.data.train.answers.shape[1],
-        "seed": experiment.seed,
-    }
+def make_generator(encoder: str, settings, batches) -> DialogGenerator:
+    """Builds a generator.
+
+    Args:
+        batches: `tfcap.data.DialogBatches`, for vocabulary and shapes.
+    """
+    generator = DialogGenerator(
+        batches.dialogs.vocabulary.size,
+        _encoder(encoder, settings, return_state=True),
+        embedding_units=settings.embedding_units,
+        dropout=settings.dropout,
+        logit_scale=settings.logit_scale,
+        embeddings_initializer=_embeddings(settings),
+    )
+    generator(batches.inputs(np.arange(1)))
+    return generator
+
+
+def make_discriminator(
+    encoder, settings, batches, attention: bool = True, penalty: bool = True
+) -> DialogDiscriminator:
+    """Builds a discriminator."""
+    norm = EmbeddingNorm(settings.norm_penalty, settings.norm_convention)
+    discriminator = DialogDiscriminator(
+        batches.dialogs.vocabulary.size,
+        _encoder(encoder, settings, return_state=False),
+        AnswerEncoder(
+            settings.units,
+            output_units=settings.embedding_units,
+            attention=attention,
+            dropout=settings.dropout,
+        ),
+        embedding_units=settings.embedding_units,
+        norm_regularizer=norm if penalty else None,
+        embeddings_initializer=_embeddings(settings),
+    )
+    inputs = batches.inputs(np.arange(1))
+    discriminator({**inputs, "options": inputs["answer"][:, :, None]})
+    return discriminator
+
+
+def _encoder(name, settings, return_state):
+    options = {}
+    if name in ("hrea", "hciae"):
+        options["query_initializer"] = keras.initializers.VarianceScaling(
+            settings.query_gain**2, "fan_avg", "uniform"
+        )
+    return ENCODERS[name](
+        settings.units,
+        output_units=settings.embedding_units,
+        dropout=settings.dropout,
+        return_state=return_state,
+        name=f"{name}_encoder",
+        **options,
+    )
+
+
+def _embeddings(settings):
+    return keras.initializers.RandomNormal(stddev=settings.embedding_stddev)
 
 
 def _adam(settings, stage, steps):

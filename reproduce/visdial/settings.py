@@ -32,15 +32,12 @@ class DialogSettings:
     softmax_negatives: int = 99  # wrong options of the softmax rows
     negatives: int = 20  # wrong options, of a question's own list
     in_batch_negatives: int = 30  # answers to other questions
-    corrupted_negatives: int = 0  # spoilt copies of the human answer
     norm_penalty: float = 0.1  # on the norms of embeddings
     norm_convention: str = "frobenius"  # as in the released code, or "squared"
     transfer_epochs: int = 20
     transfer_learning_rate: float = 5e-5
     transfer_beta_1: float = 0.5  # Adam's first decay rate
     temperature: float = 0.5  # of the Gumbel-softmax
-    mle_weight: float = 0.5  # of teacher forcing beside it
-    mle_normalize: str = "sequence"  # sum over an answer's words, or "token"
     evaluation_batch_size: int = 8  # dialogs
 
 

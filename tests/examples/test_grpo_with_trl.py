@@ -22,13 +22,9 @@ PYTHON = os.environ.get("TFCAP_TRL_PYTHON")
     reason="needs TRL; set TFCAP_TRL_PYTHON to a Python that has it",
 )
 def test_the_reward_rises():
+    python, script = PYTHON or sys.executable, "examples/grpo_with_trl.py"
     done = subprocess.run(
-        [
-            PYTHON or sys.executable,
-            "examples/grpo_with_trl.py",
-            "--steps",
-            "40",
-        ],
+        [python, script, "--steps", "40"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
         capture_output=True,

@@ -1,4 +1,3 @@
-import importlib.util
 import pathlib
 import re
 import sys
@@ -7,8 +6,9 @@ from unittest import mock
 import pytest
 
 from reproduce import visdial
+from tests.examples.conftest import FOLDER
+from tests.examples.conftest import load
 
-FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 NAMES = sorted(
     path.stem
     for path in FOLDER.glob("*.py")
@@ -16,36 +16,30 @@ NAMES = sorted(
 )
 
 
-@pytest.fixture(params=NAMES)
-def example(request, monkeypatch):
-    # As good as none.
-    monkeypatch.setenv("TF_CONFIG", "")
-    path = FOLDER / f"{request.param}.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    # An example adds a row of its own.
-    with mock.patch.dict(visdial.ROWS):
-        spec.loader.exec_module(module)
-        yield module
+class Became(Exception):
+    """Ends a process that would become another one."""
 
 
-def test_workers_are_started_by_the_launcher(example, monkeypatch):
-    class Became(Exception):
-        pass
-
+@pytest.mark.parametrize("name", NAMES)
+def test_workers_are_started_by_the_launcher(name, monkeypatch):
     def execute(program, command):
         raise Became(command[1:])
 
     monkeypatch.setattr("os.execv", execute)
-    for more in [], ["--trusted-network"]:
-        options = ["--workers", "2", *more]
-        with pytest.raises(Became) as became:
-            example.main(options)
-        (command,) = became.value.args
-        path = command[command.index("--") + 2]
-        assert pathlib.Path(path).resolve() == pathlib.Path(example.__file__)
-        launcher = ["-m", "tfcap.launch", *options]
-        assert command == [*launcher, "--", sys.executable, path, *options]
+    # As good as none.
+    monkeypatch.setenv("TF_CONFIG", "")
+    # An example adds a row of its own.
+    with mock.patch.dict(visdial.ROWS):
+        example = load(name)
+        for more in [], ["--trusted-network"]:
+            options = ["--workers", "2", *more]
+            with pytest.raises(Became) as became:
+                example.main(options)
+            (command,) = became.value.args
+            path = command[command.index("--") + 2]
+            assert pathlib.Path(path).resolve() == FOLDER / f"{name}.py"
+            launcher = ["-m", "tfcap.launch", *options]
+            assert command == [*launcher, "--", sys.executable, path, *options]
 
 
 def test_all_examples_that_train_for_long_are_tried():

@@ -5,9 +5,7 @@ import pytest
 from PIL import Image
 
 from reproduce.visdial import challenge_data
-from reproduce.visdial import data as data_module
 from reproduce.visdial import visdial_data
-from reproduce.visdial.data import pooled_reader
 from tests.data.conftest import make_content
 from tests.visdial_files import dense_annotations
 from tests.visdial_files import features
@@ -17,6 +15,7 @@ from tfcap.data import Backbone
 from tfcap.data import encoded_dialogs
 from tfcap.data import load_features
 from tfcap.data import save_features
+from tfcap.data.features import FeatureWriter
 
 
 def test_splits_images_and_annotations_belong_to_one_another(tmp_path):
@@ -24,14 +23,14 @@ def test_splits_images_and_annotations_belong_to_one_another(tmp_path):
     data = visdial_data(tmp_path)
     splits = (data.train, data.validation, data.test)
     assert [len(split) for split in splits] == [27, 3, 6]
-    assert data.name == "visdial_1.0_val_tiny" and data.norm is None
+    assert data.name == "visdial_1.0_val_tiny"
     images = (data.train_features, data.validation_features, data.test_features)
     for split, found in zip(splits, images):
-        wanted = features(split.image_ids)[:, None]
-        np.testing.assert_array_equal(found, wanted)
+        wanted = features(split.image_ids)
+        np.testing.assert_array_equal(found[np.arange(len(split))], wanted)
     some = data.first(2)
     assert some.test.image_ids.tolist() == data.test.image_ids[:2].tolist()
-    np.testing.assert_array_equal(some.test_features, data.test_features[:2])
+    np.testing.assert_array_equal(some.test_features, wanted[:2])
     assert some.digest != data.digest
     with pytest.raises(ValueError, match="between 1 and .* split, 6"):
         data.first(7)
@@ -50,62 +49,79 @@ def test_a_published_pair_is_split_as_the_paper_does(tmp_path, version):
     val = make_content(4, version=version, split="val")
     for d, dialog in enumerate(val["data"]["dialogs"]):
         dialog["image_id"] = 300 + d
-    ids = np.array([*range(100, 120), *range(300, 304)])
-    np.savez(tmp_path / "features.npz", image_ids=ids, features=features(ids))
+    ids = [*range(100, 120), *range(300, 304)]
+    save_features(tmp_path / "image_features.npy", ids, features(ids))
     dense = dense_annotations(val)
-    for name, content in (
-        ("train", train),
-        ("val", val),
-        ("val_dense_annotations", dense),
-    ):
+    files = {"train": train, "val": val, "val_dense_annotations": dense}
+    for name, content in files.items():
         path = tmp_path / f"visdial_{version}_{name}.json"
         path.write_text(json.dumps(content))
     data = visdial_data(tmp_path)
     assert data.name == f"VisDial v{version}"
-    assert data.train.image_ids.tolist() == list(range(100, 118))
-    assert data.validation.image_ids.tolist() == [118, 119]
-    assert data.test.image_ids.tolist() == list(range(300, 304))
+    assert data.train.image_ids.tolist() == ids[:18]
+    assert data.validation.image_ids.tolist() == ids[18:20]
+    assert data.test.image_ids.tolist() == ids[20:]
     assert data.train.relevance is None is data.validation.relevance
     wanted = [entry["gt_relevance"] for entry in dense]
     np.testing.assert_allclose(data.test.relevance[:, 1], wanted)
 
 
-def test_features_are_scaled_and_the_scale_is_told(tmp_path):
+def test_features_are_scaled_by_batch(tmp_path, monkeypatch):
+    """A file of 6 GB took 33 GB of memory."""
     write_root(tmp_path)
-    data = visdial_data(tmp_path, norm=8)
-    length = np.linalg.norm(data.test_features, axis=-1)
-    np.testing.assert_allclose(length, 8, rtol=1e-5)
-    assert data.norm == 8
-    assert visdial_data(tmp_path).test.relevance is not None
+    plain = visdial_data(tmp_path)
+    path = tmp_path / "image_features.npy"
+    with monkeypatch.context() as patch:
+        reader = type(load_features(path, lazy=True))
+        patch.setattr(reader, "__getitem__", None)
+        data = visdial_data(tmp_path, norm=8)
+    rows = np.array([26, 0, 3])
+    wanted = features(data.train.image_ids[rows]).astype("float32")
+    wanted *= 8 / np.linalg.norm(wanted, axis=-1, keepdims=True)
+    np.testing.assert_allclose(data.train_features[rows], wanted, rtol=1e-5)
+    assert data.digest != plain.digest
 
 
-def test_dialogs_of_images_that_cannot_be_read_are_left_out(
+def test_images_are_read_by_vgg_where_there_are_no_features(
     tmp_path, monkeypatch
 ):
     write_root(tmp_path)
-    for path in tmp_path.glob("*features*.npz"):
-        path.unlink()
-    folder = tmp_path / "train2014"
-    folder.mkdir()
-    ids = range(100, 136)
-    for image_id in ids:
-        pixels = np.full((4, 6, 3), image_id, np.uint8)
-        name = f"COCO_train2014_{image_id:012d}.jpg"
-        Image.fromarray(pixels).save(folder / name)
-    (folder / name).write_bytes(b"cut off")
-    (folder / "COCO_train2014_000000000110.jpg").unlink()
+    (tmp_path / "image_features.npy").unlink()
+    with pytest.raises(ValueError, match="`vgg19_weights` must be given"):
+        visdial_data(tmp_path)
     colors = Backbone("colors", "", (4, 6), "unit", lambda pixels: pixels)
     monkeypatch.setattr(
         "reproduce.visdial.data.named_backbone", lambda *_: colors
     )
-    with pytest.raises(FileNotFoundError, match="image 110"):
+    folder = tmp_path / "train2014"
+    folder.mkdir()
+    for image_id in range(100, 135):
+        image = Image.fromarray(np.full((4, 6, 3), image_id, np.uint8))
+        image.save(folder / f"COCO_train2014_{image_id:012d}.jpg")
+    with pytest.raises(FileNotFoundError, match="image 135"):
         visdial_data(tmp_path, "imagenet")
+    (tmp_path / "val2014").mkdir()
+    image.save(tmp_path / "val2014" / "COCO_val2014_000000000135.jpg")
+    data = visdial_data(tmp_path, "imagenet")
+    shades = data.test_features[np.arange(5)].mean(axis=(1, 2)) * 255
+    np.testing.assert_allclose(shades, data.test.image_ids[:5], atol=4)
+    assert (data.test_images(2) == data.test.image_ids[2]).all()
+
+
+def test_dialogs_of_images_that_an_extraction_left_out_are_left_out(tmp_path):
+    write_root(tmp_path)
+    path = tmp_path / "image_features.npy"
+    path.unlink()
+    ids = np.arange(100, 136)
+    with FeatureWriter(path, ids, (2, 3)) as writer:
+        there = np.flatnonzero((ids != 110) & (ids != 135))
+        writer.write(there, features(ids[there]))
+        writer.finish({10: "cut off", 35: "not there"})
     with pytest.warns(UserWarning, match="lacks 2 of 36 images"):
-        data = visdial_data(tmp_path, "imagenet", skip_unreadable=True)
+        data = visdial_data(tmp_path)
     splits = (data.train, data.validation, data.test)
-    found = np.concatenate([split.image_ids for split in splits])
-    assert found.tolist() == [i for i in ids if i not in (110, 135)]
-    assert len(data.test_features) == 5
+    assert [len(split) for split in splits] == [26, 3, 5]
+    assert not {110, 135} & {*data.train.image_ids, *data.test.image_ids}
 
 
 def test_the_hidden_split_comes_with_its_images_in_the_same_words(tmp_path):
@@ -114,58 +130,15 @@ def test_the_hidden_split_comes_with_its_images_in_the_same_words(tmp_path):
     assert data.test.relevance is None
     words = data.train.vocabulary
     dialogs, images = challenge_data(tmp_path, words, norm=2)
-    content = hidden_content()["data"]
     assert dialogs.image_ids.tolist() == list(range(500, 505))
-    wanted = features(dialogs.image_ids)
+    wanted = features(dialogs.image_ids).astype("float32")
     wanted *= 2 / np.linalg.norm(wanted, axis=-1, keepdims=True)
-    np.testing.assert_allclose(images[:, 0], wanted, rtol=1e-5)
-    for d, dialog in enumerate(content["dialogs"]):
-        last = len(dialog["dialog"]) - 1
-        turn = dialog["dialog"][last]
-        assert dialogs.options[d, last].tolist() == turn["answer_options"]
+    np.testing.assert_allclose(images[np.arange(5)], wanted, rtol=1e-5)
+    for d, dialog in enumerate(hidden_content()["data"]["dialogs"]):
+        turns = dialog["dialog"]
+        found = dialogs.options[d, len(turns) - 1].tolist()
+        assert found == turns[-1]["answer_options"]
     assert dialogs.vocabulary is words
-
-
-def test_a_folder_without_the_hidden_split_is_refused(tmp_path):
-    write_root(tmp_path)
-    (tmp_path / "visdial_1.0_test.json").unlink()
-    words = visdial_data(tmp_path).train.vocabulary
-    with pytest.raises(ValueError, match="must hold visdial_1.0_test.json"):
-        challenge_data(tmp_path, words)
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(name, ids, width=3, **changes):
-        path = tmp_path / name
-        table = np.ones((len(ids), width)) * np.array(ids)[:, None]
-        np.savez(path, **{"image_ids": ids, "features": table, **changes})
-        return path
-
-    return write
-
-
-def test_features_may_lie_in_several_files(file):
-    paths = [file("a.npz", [9, 4]), file("b.npz", [7])]
-    found = pooled_reader(paths)(np.array([7, 9]))
-    assert found.shape == (2, 1, 3) and found.dtype == np.float32
-    assert found[:, 0, 0].tolist() == [7, 9]
-
-
-@pytest.mark.parametrize(
-    "other, message",
-    [
-        ({"ids": [8, 4]}, r"a.npz, .*b.npz, where 1 are .* image 4"),
-        ({"ids": [8], "width": 2}, r"of widths \[2, 3\]"),
-        ({"ids": [8]}, r"without 1 images, such as \[7\]"),
-        ({"ids": [7, 8], "features": np.ones((1, 3))}, r"b.npz.* \(1, 3\)"),
-        ({"ids": [7], "features": np.ones((1, 1, 3))}, r"b.npz.*\(1, 1, 3\)"),
-    ],
-)
-def test_features_of_unlike_files_are_refused(file, other, message):
-    paths = [file("a.npz", [9, 4]), file("b.npz", **other)]
-    with pytest.raises(ValueError, match=message):
-        pooled_reader(paths)(np.array([7, 9]))
 
 
 @pytest.mark.parametrize(
@@ -178,55 +151,18 @@ def test_dense_annotations_alone_are_no_dialogs(tmp_path, ending):
         visdial_data(tmp_path)
 
 
-def grids(image_ids, size=(2, 3)):
-    """Features of a grid for each image that its id alone decides."""
-    return np.stack(
-        [np.random.default_rng(i).normal(size=size) for i in image_ids]
-    ).astype("float16")
-
-
-def write_grids(root):
-    """The same folder with a feature file instead of vectors."""
-    content = write_root(root)
-    for path in root.glob("*.npz"):
-        path.unlink()
-    ids = [d["image_id"] for d in content["data"]["dialogs"]][::-1]
-    save_features(root / "image_features.npy", ids, grids(ids))
-
-
-def test_large_grids_are_scaled_by_batch(tmp_path, monkeypatch):
-    """A file of 6 GB took 33 GB of memory."""
-    write_grids(tmp_path)
-    with monkeypatch.context() as patch:
-        reader = type(load_features(tmp_path / "image_features.npy", lazy=True))
-        patch.setattr(reader, "__getitem__", None)
-        data = visdial_data(tmp_path, norm=8)
-    rows = np.array([26, 0, 3])
-    found = data.train_features[rows]
-    np.testing.assert_allclose(np.linalg.norm(found, axis=-1), 8, rtol=1e-5)
-    plain = grids(data.train.image_ids[rows]).astype("float32")
-    length = np.linalg.norm(plain, axis=-1, keepdims=True)
-    np.testing.assert_allclose(found, 8 * plain / length, rtol=1e-5)
-
-
-def test_files_and_texts_that_splits_share_are_read_once(tmp_path, monkeypatch):
+def test_texts_that_splits_share_are_encoded_once(tmp_path, monkeypatch):
     write_root(tmp_path)
-    wanted = visdial_data(tmp_path)
-    calls = {"tables": 0, "arrays": 0}
+    wanted, made = visdial_data(tmp_path), []
+    table = encoded_dialogs._table
 
-    def counted(module, name, what):
-        function = getattr(module, name)
+    def counted(*args):
+        made.append(args)
+        return table(*args)
 
-        def call(*args, **options):
-            calls[what] += 1
-            return function(*args, **options)
-
-        monkeypatch.setattr(module, name, call)
-
-    counted(encoded_dialogs, "_table", "tables")
-    counted(data_module, "load_arrays", "arrays")
+    monkeypatch.setattr(encoded_dialogs, "_table", counted)
     data = visdial_data(tmp_path)
     # Captions of three splits, and one table of questions and of answers.
-    assert calls == {"tables": 5, "arrays": 2}
+    assert len(made) == 5
     assert data.digest == wanted.digest
     assert data.validation.answers is data.train.answers

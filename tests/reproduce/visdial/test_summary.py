@@ -1,165 +1,123 @@
 import json
-import pathlib
 
 import numpy as np
 import pytest
 
 from reproduce.command import main as reproduce
 from reproduce.visdial import ROWS
+from reproduce.visdial.rows import ABLATIONS
 from reproduce.visdial.summary import COMPARISONS
-from reproduce.visdial.summary import load_runs
-from reproduce.visdial.summary import main
+from reproduce.visdial.summary import PUBLISHED_FIGURES
+from reproduce.visdial.summary import RESULTS
 from reproduce.visdial.summary import summarize
+from reproduce.visdial.summary import summary_tables
 from tfcap.curves import mean_interval
 
-
-def ranking(mrr):
-    rest = {"r@1": 1.0, "r@5": 2.0, "r@10": 3.0, "mean_rank": 4.0, "count": 9}
-    return {"mrr": mrr, **rest}
+MLE, DIS = [0.5, 0.62, 0.7], [0.55, 0.61, 0.5]
 
 
-@pytest.fixture
-def run(tmp_path):
-    def make(seed, mle, dis, **changes):
-        folder = tmp_path / f"run{seed}{len(list(tmp_path.iterdir()))}"
-        folder.mkdir()
+def ranking(mrr, **more):
+    rest = {"r@1": 40.123, "r@5": 60.0, "r@10": 70.0, "mean_rank": 9.5}
+    return {"count": 9, "mrr": mrr, **rest, **more}
+
+
+def runs(count=3, **more):
+    """Reports of seeds; other images cost G-MLE 0.1, 0.12 and 0.1."""
+    made = []
+    for mle, dis, other in list(zip(MLE, DIS, (0.4, 0.5, 0.6)))[:count]:
+        mle = ranking(mle, **{"mrr_other_images": other, **more})
+        answers = {"count": 20, "distinct": 7, "true_share": 0.3}
+        dis = {"generative": ranking(dis, **more), "answers": answers}
         rows = {
-            "hciae_g_mle": {"generative": ranking(mle)},
-            "hciae_g_dis": {
-                "generative": ranking(dis),
-                "answers": {"distinct": 7, "count": 20},
-            },
+            "answer_prior": {"generative": ranking(0.3)},
+            "hciae_g_mle": {"generative": mle},
+            "hciae_g_dis": dis,
         }
-        results = {"seed": seed, "settings": {"units": 3}, "data": "d"}
-        text = json.dumps({**results, "rows": rows, **changes})
-        (folder / "results.json").write_text(text)
-        return str(folder)
-
-    return make
+        made.append({"rows": rows})
+    return made
 
 
-def test_means_and_differences_are_over_seeds(run):
-    mle, dis = [0.5, 0.6, 0.4], [0.55, 0.61, 0.5]
-    runs = [run(seed, a, b) for seed, (a, b) in enumerate(zip(mle, dis))]
-    summary = summarize(load_runs(runs))
+def line(text, title, row):
+    """Cells of a row of a table, by the names of columns."""
+    (block,) = [x for x in text.split("\n\n") if x.startswith(title)]
+    head, *lines = [
+        [cell.strip() for cell in x.strip("|").split("|")]
+        for x in text[text.index(block) :].split("\n\n")[1].splitlines()
+    ]
+    (cells,) = [cells for cells in lines if cells[0] == row]
+    return dict(zip(head, cells))
+
+
+def interval(values, form):
+    return "{0:{f}} [{1:{f}}, {2:{f}}]".format(*mean_interval(values), f=form)
+
+
+def test_means_and_differences_are_over_seeds():
+    summary = summarize(runs())
     figure = summary["rows"]["generative"]["hciae_g_dis"]["mrr"]
-    wanted = mean_interval(dis)
-    assert figure["values"] == dis
-    assert (figure["mean"], figure["low"], figure["high"]) == wanted
-    (gap,) = summary["differences"]
-    assert (gap["row"], gap["against"]) == ("hciae_g_dis", "hciae_g_mle")
-    wanted = mean_interval(np.subtract(dis, mle))
-    found = gap["metrics"]["mrr"]
-    np.testing.assert_allclose(
-        [found["mean"], found["low"], found["high"]],
-        wanted,
-        rtol=1e-6,
-        atol=1e-6,
-    )
+    assert figure["values"] == DIS
+    found = (figure["mean"], figure["low"], figure["high"])
+    assert found == mean_interval(DIS)
     answers = summary["rows"]["answers"]["hciae_g_dis"]
-    assert list(answers) == ["distinct"]
+    assert list(answers) == ["distinct", "true_share"]
+    text = summary_tables(json.loads(json.dumps(summary)))
+    found = line(text, "Tables 1 and 4, generative: mean", "hciae_g_dis")
+    assert found["mrr"] == interval(DIS, ".4f") and found["seeds"] == "3"
+    title = "Tables 1 and 4, generative: paired"
+    found = line(text, title, "hciae_g_dis - hciae_g_mle")
+    assert found["mrr"] == interval(np.subtract(DIS, MLE), "+.4f")
+    assert found["r@1"] == "+0.00 [+0.00, +0.00]"
+    found = line(text, "Greedy answers: mean", "hciae_g_dis")
+    assert found["true_share"].startswith("0.3000 [")
+    assert found["distinct"].startswith("7.00 [")
 
 
-def test_a_row_that_a_seed_lacks_counts_where_it_is(run):
-    rows = {"lf_g": {"generative": ranking(0.3)}}
-    runs = load_runs([run(0, 0.5, 0.6), run(1, 0.5, 0.7, rows=rows)])
-    summary = summarize(runs)
-    rows = summary["rows"]["generative"]
-    assert rows["lf_g"]["mrr"]["values"] == [0.3]
-    assert rows["lf_g"]["mrr"]["seeds"] == [1]
-    assert rows["hciae_g_mle"]["mrr"]["values"] == [0.5]
+def test_what_own_images_gain_is_paired_by_seed():
+    text = summary_tables(summarize(runs()))
+    title = "Tables 1 and 4, generative: own images"
+    gains = np.subtract(MLE, [0.4, 0.5, 0.6])
+    assert line(text, title, "hciae_g_mle")["mrr"] == interval(gains, "+.4f")
+    with pytest.raises(ValueError, match="unpack"):
+        line(text, title, "hciae_g_dis")
+    # The difference of rows has no control.
+    title = "Tables 1 and 4, generative: paired"
+    text = summary_tables(summarize(runs(ndcg=0.3, mrr_other_images=0.1)))
+    found = line(text, title, "hciae_g_dis - hciae_g_mle")
+    assert found["ndcg"] and "mrr_other_images" not in found
 
 
-def test_tables_are_printed_and_figures_written(run, tmp_path, capsys):
-    path = tmp_path / "summary.json"
-    runs = [run(0, 0.5, 0.6), run(1, 0.5, 0.7)]
-    assert main([*runs, "--json", str(path)]) == 0
+def test_one_seed_has_no_interval_and_stands_beside_the_paper():
+    summary = summarize(runs(1, ndcg=0.31234))
+    # Strict JSON: no infinity.
+    json.loads(json.dumps(summary), parse_constant=pytest.fail)
+    title = "Tables 1 and 4, generative: mean"
+    text = summary_tables(summary)
+    assert line(text, title, "hciae_g_dis") == {
+        "row": "hciae_g_dis",
+        **{"mrr": "0.5500", "r@1": "40.12", "r@5": "60.00", "r@10": "70.00"},
+        **{"mean_rank": "9.50", "ndcg": "0.3123", "mrr_other_images": "-"},
+        **{"paper mrr": "0.5467", "paper r@1": "44.35", "paper r@5": "65.28"},
+        **{"paper r@10": "71.55", "paper mean_rank": "14.23", "seeds": "1"},
+    }
+    assert line(text, title, "answer_prior")["paper mrr"] == "-"
+
+
+def test_figures_and_comparisons_are_of_rows_that_exist():
+    published = {row for rows in PUBLISHED_FIGURES.values() for row in rows}
+    assert published == set(ROWS) - {"hciae_g_mle_control", *ABLATIONS}
+    for pairs in COMPARISONS.values():
+        for row, against in pairs:
+            assert {row, against} <= {"answer_prior", *ROWS}
+            assert row != against
+
+
+def test_tables_of_records_are_printed(tmp_path, capsys):
+    assert reproduce(["tables", "visdial"]) == 0
     said = capsys.readouterr().out
-    assert "Seeds: 0, 1" in said
-    assert "hciae_g_dis - hciae_g_mle | +0.1500 [" in said
-    assert json.loads(path.read_text())["rows"]["generative"]
-    for given in ([str(path)], runs):
-        assert reproduce(["tables", "visdial", *given]) == 0
-        assert capsys.readouterr().out.strip() in said
+    assert said.count("Tables 1 and 4, generative: mean") == len(RESULTS)
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps(summarize(runs(2))))
+    assert reproduce(["tables", "visdial", str(path)]) == 0
+    assert "| hciae_g_dis - hciae_g_mle " in capsys.readouterr().out
     with pytest.raises(SystemExit):
         reproduce(["tables", "visdial", str(path), "--form", "latex"])
-
-
-def test_one_seed_has_no_interval(run, tmp_path, capsys):
-    path = tmp_path / "summary.json"
-    main([run(0, 0.5, 0.6), "--json", str(path)])
-    assert "| 0.6000 |" in capsys.readouterr().out
-    # Strict JSON: no infinity.
-    json.loads(path.read_text(), parse_constant=pytest.fail)
-
-
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        ({"settings": {"units": 4}}, "settings differ"),
-        ({"data": "e"}, "data differ"),
-    ],
-)
-def test_runs_that_do_not_belong_together_are_refused(run, change, words):
-    with pytest.raises(ValueError, match=words):
-        load_runs([run(0, 0.5, 0.6), run(1, 0.5, 0.6, **change)])
-
-
-def test_a_seed_counts_once(run):
-    with pytest.raises(ValueError, match="different seeds"):
-        load_runs([run(0, 0.5, 0.6), run(0, 0.5, 0.6)])
-
-
-def test_a_run_without_results_is_named(run, tmp_path):
-    with pytest.raises(ValueError, match=f"{tmp_path}/results.json"):
-        load_runs([str(tmp_path)])
-
-
-def test_the_comparisons_are_of_rows_that_exist():
-    for _, row, against in COMPARISONS:
-        assert {row, against} <= {"answer_prior", *ROWS} and row != against
-
-
-def test_what_own_images_gain_is_paired_by_seed(run, capsys):
-    own, others = [0.5, 0.62, 0.7], [0.45, 0.61, 0.52]
-    runs = []
-    for seed, (mrr, other) in enumerate(zip(own, others)):
-        found = {**ranking(mrr), "ndcg": mrr / 2, "mrr_other_images": other}
-        rows = {
-            "hciae_g_mle": {"generative": found},
-            # A record of before there was a control.
-            "lf_g": {"generative": ranking(0.3)},
-        }
-        runs.append(run(seed, 0, 0, rows=rows))
-    summary = summarize(load_runs(runs))
-    assert list(summary["images"]) == ["generative"]
-    assert list(summary["images"]["generative"]) == ["hciae_g_mle"]
-    (figure,) = summary["images"]["generative"]["hciae_g_mle"].values()
-    wanted = mean_interval(np.subtract(own, others))
-    found = [figure["mean"], figure["low"], figure["high"]]
-    np.testing.assert_allclose(found, wanted)
-    (gap,) = summary["differences"]
-    assert (gap["row"], gap["against"]) == ("hciae_g_mle", "lf_g")
-    assert "mrr_other_images" not in gap["metrics"]
-    main(runs)
-    said = capsys.readouterr().out
-    assert "generative: own images less other dialogs' images" in said
-    assert f"| hciae_g_mle | {wanted[0]:+.4f} [" in said
-    assert "mrr_other_images" in said and "NDCG is absent" not in said
-
-
-def test_ndcg_that_no_row_has_is_absent_by_name(run, capsys):
-    main([run(0, 0.5, 0.6)])
-    said = capsys.readouterr().out
-    assert "NDCG is absent: the data have no dense annotations" in said
-    assert "own images" not in said
-
-
-@pytest.mark.parametrize("name", ["visdial_world.json", "visdial_real.json"])
-def test_summaries_of_earlier_commands_are_printed(name, capsys):
-    path = pathlib.Path(__file__).parents[3] / "results" / name
-    assert main([str(path)]) == 0
-    found = json.loads(path.read_text())["rows"]["generative"]["hciae_g_mle"]
-    said = capsys.readouterr().out
-    assert f"| {found['mrr']['mean']:.4f} [" in said
-    assert "paired difference by seed" in said
