@@ -36,11 +36,7 @@ COMMANDS = {
         "reproduce.visdial",
         "train and rank the rows of visual dialog",
     ),
-    "evaluate": (
-        "reproduce.evaluate",
-        "tell how natural and how informative a saved speaker's captions are",
-    ),
-    "caption": ("reproduce.caption", "caption photographs or a feature file"),
+    "caption": ("reproduce.caption", "caption the images of a feature file"),
     "tables": ("reproduce.tables", "print a paper's tables from its results"),
     "curves": (
         "reproduce.psst.curves",

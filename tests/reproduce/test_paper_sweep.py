@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from reproduce.captioning import caption_files
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
@@ -16,6 +17,7 @@ from reproduce.sle.paper import SLE
 from reproduce.study import write_json
 from reproduce.sweep_records import expand_grid
 from reproduce.wtf_rl.paper import WTF_RL
+from tests.reproduce.captioning.tiny_files import SPLITS
 from tests.reproduce.captioning.tiny_files import grids
 from tests.reproduce.captioning.tiny_files import study
 from tests.reproduce.captioning.tiny_files import write_files
@@ -285,3 +287,29 @@ def test_points_that_another_panel_has_heard_are_not_added_to():
     check_panel("there", [{"human_strangers_r@10": None}], None)
     with pytest.raises(ValueError, match="`--strangers` must be the panel"):
         check_panel("there", [{"human_strangers_r@10": 46.985}], Panel())
+
+
+def test_other_data_of_the_same_size_are_refused(tmp_path):
+    root, out = write_files(tmp_path), tmp_path / "sweep"
+    grid = [{"method": "speaker_mle", "seed": 0}]
+
+    def sweep():
+        data = caption_files(TINY, root)
+        return paper_sweep(PSST, out, data, TINY, grid, verbose=0)
+
+    study(root, tmp_path / "one")
+    sweep()
+    path = root / "dataset_tiny.json"
+    path.write_text(path.read_text().replace("number 7", "number 8"))
+    with pytest.raises(ValueError, match="a sweep on the same data"):
+        sweep()
+    refused = "another study's ids, captions or features. "
+    with pytest.raises(ValueError, match=refused):
+        study(root, tmp_path / "one")
+    # The same images, split otherwise; and features of the same means.
+    write_files(root, splits=[*SPLITS[:5], "val", "train", *SPLITS[7:]])
+    with pytest.raises(ValueError, match=refused):
+        study(root, tmp_path / "one")
+    write_files(root, grids()[:, ::-1])
+    with pytest.raises(ValueError, match=refused):
+        study(root, tmp_path / "one")
