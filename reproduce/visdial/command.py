@@ -12,9 +12,9 @@ import warnings
 import keras
 import tensorflow as tf
 
-from reproduce.own_data import EPOCHS_HELP
-from reproduce.own_data import adapted
-from reproduce.own_data import epoch_numbers
+from reproduce.options import EPOCHS_HELP
+from reproduce.options import adapted
+from reproduce.options import epoch_numbers
 from reproduce.visdial import ranks
 from reproduce.visdial import summary
 from reproduce.visdial.data import challenge_data

@@ -11,7 +11,7 @@ from reproduce import example
 from reproduce.comparisons.strangers import STRANGER_SETTINGS
 from reproduce.psst.paper import PSST
 from reproduce.sle.paper import SLE
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records
 from reproduce.wtf_rl.paper import WTF_RL
 from tests.eager import run_eagerly
 from tfcap.data import save_features

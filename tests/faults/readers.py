@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records
 from reproduce.visdial.data import pooled_reader as read_pooled
 from tests.data.conftest import make_content
 from tests.faults.mutations import mutated_bytes

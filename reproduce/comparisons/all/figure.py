@@ -20,7 +20,7 @@ from reproduce.comparisons.all.runs import values
 from reproduce.comparisons.all.tables import AXES
 from reproduce.point_log import log_sweep
 from reproduce.psst_figures import HUMAN
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records
 from tensorboard_plugin_tfcap.tradeoff import name_places
 from tfcap._io import command
 from tfcap._io import whole_path

@@ -16,7 +16,7 @@ from reproduce.point_log import kept_report
 from reproduce.score_tables import TRUTH
 from reproduce.score_tables import by_row
 from reproduce.score_tables import score_table
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records
 from reproduce.world import load_world
 from reproduce.world.truth import Truth
 from reproduce.world.truth import read_caption

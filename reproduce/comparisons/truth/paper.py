@@ -19,7 +19,7 @@ from reproduce.comparisons.truth.tables import truth_tables
 from reproduce.comparisons.truth.through_words import through_words
 from reproduce.paper import Paper
 from reproduce.paper import Training
-from reproduce.rows import build
+from reproduce.paper import build
 from reproduce.world.truth import MEASURES
 from tfcap.methods import scst
 
@@ -163,7 +163,6 @@ TRUTH = Paper(
     train=train,
     heard=speaker_alone_heard,
     decodings=lambda experiment: {"": experiment.greedy},
-    measures=("lm_log_prob", "truth"),
     axes={"alpha": ("mixed",), "rate": tuple(ROWS)},
     default=("mle", "precision", "recall", "f1", "utility"),
     tables=truth_tables,
