@@ -19,13 +19,13 @@ import sys
 # `reproduce` stands beside this folder, and is not installed.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
+from reproduce.captioning import write_caption_page
 from reproduce.example import example_parser
 from reproduce.example import parse_example
 from reproduce.example import run_example
 from reproduce.paper_sweep import paper_sweep
 from reproduce.sle.paper import SLE
 from reproduce.sle.paper import kept_several
-from reproduce.sle.several_page import write_several_page
 from tfcap._io import command
 
 
@@ -39,10 +39,10 @@ def parse(argv):
 
 def show(rows, data, options, note):
     """Sets several captions of an image by each speaker side by side."""
-    said = kept_several(options.out, rows, options.seed)
-    if said:
-        page, human = options.out / "page.html", data.test.texts
-        write_several_page(page, said, human, data.test_images, note=note)
+    reports = kept_several(options.out, rows, options.seed)
+    if reports:
+        page = options.out / "page.html"
+        write_caption_page(page, reports, data.test_images, note=note)
         print(f"\nSeveral samples of an image, by each speaker: {page}")
 
 

@@ -20,11 +20,11 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 from reproduce.example import example_parser
 from reproduce.example import parse_example
 from reproduce.example import run_example
+from reproduce.options import list_of
 from reproduce.paper_sweep import paper_sweep
 from reproduce.psst.paper import PSST
 from reproduce.psst_figures import curve_tables
 from reproduce.psst_figures import write_curve_figure
-from reproduce.sweep_options import list_of
 from tfcap._io import command
 
 METHODS = "psst_multinomial,st_multinomial,reinforce_joint,luo2018"

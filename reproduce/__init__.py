@@ -1,3 +1,3 @@
 """The laboratory: the five papers' experiments, run with the kit."""
 
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records
 from tfcap._io import command
 from tfcap._io import read_json
 

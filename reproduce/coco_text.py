@@ -18,7 +18,6 @@ these data are not to be set beside those of models that see photographs.
 import argparse
 import json
 import pathlib
-import resource
 import sys
 import time
 
@@ -43,13 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
     options = _parser().parse_args(arguments)
     begun, out = time.perf_counter(), pathlib.Path(options.out)
-    if options.measure:
-        print(_measured(out))
-        return 0
     make_folder(out)
-    images = read_images(options.seed, options.held_out, options.train_images)
-    tell = print if not options.quiet else lambda *_: None
-    tell(f"{len(images):,} images; features of {SOURCES} captions of each")
+    images = read_images(options.seed, options.held_out)
+    print(f"{len(images):,} images; features of {SOURCES} captions of each")
     texts = [caption for image in images for caption in image["sources"]]
     words = [*map(caption_tokenize, texts)]
     train = [image["split"] == "train" for image in images]
@@ -71,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     }
     with whole_file(out / "about.json", "w") as file:
         json.dump(about, file, indent=1)
-    tell(_described(about))
+    print(_described(about))
     return 0
 
 
@@ -85,41 +80,16 @@ def _parser():
     add("--seed", type=int, default=0, help="of splits and captions; default 0")
     add("--size", type=int, default=256, help="of the features; default: 256")
     add("--min-count", type=int, default=5, help="of words; default: 5")
-    add("--train-images", type=int, help="of train2014; default: all")
     add(
         "--held-out",
         type=int,
         default=_HELD_OUT,
         help="images of val, and of test; default: 5000",
     )
-    add("--quiet", action="store_true", help="nothing is printed")
-    add(
-        "--measure",
-        action="store_true",
-        help="make nothing: tell what it costs to load what is there",
-    )
     return parser
 
 
-def _measured(out):
-    """Time and memory that the data set takes to load, as a sentence."""
-    # TensorFlow, for that alone.
-    from reproduce.captioning.load_data import load_data
-    from reproduce.sle.settings import PUBLISHED
-
-    begun = time.process_time()
-    data = load_data("coco", PUBLISHED, out)
-    seconds = time.process_time() - begun
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    captions = sum(map(len, data.train.texts))
-    return (
-        f"{len(data.train):,} training images with {captions:,} captions of "
-        f"{data.vocabulary.size:,} words: {seconds:.1f} CPU s to load, at most "
-        f"{peak:,.0f} MB"
-    )
-
-
-def read_images(seed: int, held_out: int, train_images: int | None = None):
+def read_images(seed: int, held_out: int):
     """Images of COCO with their captions parted in two.
 
     Returns:
@@ -129,26 +99,21 @@ def read_images(seed: int, held_out: int, train_images: int | None = None):
     rng, images = np.random.default_rng(seed), []
     for part in ("train2014", "val2014"):
         captions = coco_captions(part)
-        names = dict.fromkeys(captions, "train")
-        if part == "train2014":
-            chosen = rng.permutation(list(captions))[:train_images]
-            kept = set(chosen.tolist())
-        else:
+        # Drawn for both parts, so that a seed makes what it made before.
+        order = rng.permutation(list(captions)).tolist()
+        names = dict.fromkeys(order, "train")
+        if part == "val2014":
             if 2 * held_out > len(captions):
                 raise ValueError(
                     "`--held-out` must leave two parts of val2014, of "
                     f"{len(captions):,} images. Received: --held-out "
                     f"{held_out}."
                 )
-            order = rng.permutation(list(captions)).tolist()
             names = dict.fromkeys(order, "restval")
             names.update(dict.fromkeys(order[:held_out], "test"))
             names.update(dict.fromkeys(order[held_out : 2 * held_out], "val"))
-            kept = set(order)
         for image_id, (texts, filename) in captions.items():
             order = rng.permutation(len(texts))
-            if image_id not in kept:
-                continue
             images.append(
                 {
                     "id": image_id,

@@ -2,14 +2,12 @@
 
 import importlib
 import os
-import signal
-import subprocess
 import sys
 import time
 
-from reproduce.own_data import adapted
-from reproduce.sweep_options import asked_grid
-from reproduce.sweep_options import sweep_parser
+from reproduce.options import adapted
+from reproduce.options import asked_grid
+from reproduce.options import sweep_parser
 from tfcap._io import command
 from tfcap._io import make_folder
 
@@ -36,16 +34,8 @@ COMMANDS = {
         "reproduce.visdial",
         "train and rank the rows of visual dialog",
     ),
-    "evaluate": (
-        "reproduce.evaluate",
-        "tell how natural and how informative a saved speaker's captions are",
-    ),
-    "caption": ("reproduce.caption", "caption photographs or a feature file"),
+    "caption": ("reproduce.caption", "caption the images of a feature file"),
     "tables": ("reproduce.tables", "print a paper's tables from its results"),
-    "curves": (
-        "reproduce.psst.curves",
-        "print tables of trade-off curves and draw their figure",
-    ),
     "strangers": (
         "reproduce.comparisons.strangers.command",
         "train listeners that never met the speakers they will hear",
@@ -57,10 +47,6 @@ COMMANDS = {
     "axes": (
         "reproduce.comparisons.all.figure",
         "draw the figure of all methods",
-    ),
-    "retriever": (
-        "reproduce.wtf_rl.retriever_command",
-        "train a retriever alone",
     ),
     "coco_text": (
         "reproduce.coco_text",
@@ -78,7 +64,6 @@ COMMANDS = {
 #: Points after which a process begins anew: TensorFlow never gives back graphs
 #: with gradients of their own, up to half a gigabyte a point.
 _POINTS = 10
-_PROGRAM = (sys.executable, "-m", "reproduce")
 
 
 def main(arguments: list[str] | None = None):
@@ -129,6 +114,7 @@ def _help():
     return "\n".join(lines)
 
 
+@command(ValueError)
 def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
     """Trains what is missing of a paper's points.
 
@@ -136,68 +122,17 @@ def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
         most: Integer, points after which the process begins anew. Defaults to
             `None`, never.
     """
-    parser = sweep_parser(paper)
-    options = parser.parse_args(arguments)
-    if options.processes < 1:
-        parser.error(
-            "`--processes` must be positive. Received: --processes "
-            f"{options.processes}. Leave it out for one."
-        )
-    if options.processes > 1:
-        one = [paper.name, *arguments, "--processes", "1"]
-        return run_processes(one, options.processes)
-    return _sweep(paper, options, most)
-
-
-def run_processes(
-    arguments: list[str], count: int, program: tuple = _PROGRAM
-) -> int:
-    """Runs a command as several processes, and waits for all.
-
-    Each takes the points that no other has locked, and has its share of the
-    cores, unless the environment says how many threads. SIGTERM is handed on,
-    as a terminal hands on Ctrl-C.
-
-    Returns:
-        Integer, the greatest exit status.
-    """
-    share = str(max((os.cpu_count() or 1) // count, 1))
-    names = "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"
-    environment = {**dict.fromkeys(names, share), **os.environ}
-    running = [
-        subprocess.Popen([*program, *arguments], env=environment)
-        for _ in range(count)
-    ]
-
-    def hand_on(number, frame):
-        for process in running:
-            process.send_signal(number)
-
-    before = signal.signal(signal.SIGTERM, hand_on)
-    try:
-        codes = [process.wait() for process in running]
-    except KeyboardInterrupt:
-        # They have had Ctrl-C, too, and keep what is done.
-        codes = [process.wait() for process in running]
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    return max(code if code >= 0 else 128 - code for code in codes)
-
-
-@command(ValueError)
-def _sweep(paper, options, most):
+    options = sweep_parser(paper).parse_args(arguments)
     # TensorFlow takes a moment: not for `--help`.
     from reproduce.captioning.load_data import WORLDS
     from reproduce.captioning.load_data import load_data
     from reproduce.paper_sweep import paper_sweep
 
-    verbose = 0 if options.quiet else 2 if options.progress else 1
+    verbose = int(not options.quiet)
     out = options.out or f"runs/{paper.name}_{options.data}"
     try:
         settings = adapted(
-            _settings(paper, options),
-            options.epochs,
-            options.min_count,
+            _settings(paper, options), options.epochs, options.min_count
         )
         grid = asked_grid(paper, options)
         _check_metrics(options.metrics)
@@ -210,8 +145,8 @@ def _sweep(paper, options, most):
             lambda: make_folder(out),
             options.images,
             options.limit,
-            # As Keras counts: a bar is 1, and a line an epoch 2.
-            **({"verbose": (0, 2, 1)[verbose]} if drawn else {}),
+            # As Keras counts: a line an epoch is 2.
+            **({"verbose": 2 * verbose} if drawn else {}),
         )
         if verbose:
             _tell_data(data)
@@ -228,7 +163,6 @@ def _sweep(paper, options, most):
             objects=options.objects,
             split=options.split,
             pretrained=options.pretrained,
-            evaluate_again=options.evaluate_again,
             strangers=strangers,
             measures=strangers.wanted if strangers else (),
         )
@@ -254,7 +188,7 @@ def _work(sweep, begun, most):
 def _check_metrics(names):
     """Refuses names of scores before anything is built or trained."""
     from reproduce.comparisons.strangers import STRANGERS
-    from reproduce.scores import TRUTH
+    from reproduce.experiment import TRUTH
     from tfcap.text import METRICS
 
     known = (*METRICS, TRUTH, STRANGERS)

@@ -10,10 +10,8 @@ import tensorflow as tf
 
 from reproduce.captioning.load_data import WORLDS
 from reproduce.captioning.load_data import load_data
-from reproduce.own_data import MIN_COUNT_HELP
-from reproduce.own_data import adapted
-from reproduce.own_data import epoch_numbers
-from reproduce.own_data import epochs_help
+from reproduce.options import adapted
+from reproduce.options import add_training_options
 from tfcap._io import make_folder
 from tfcap.launch import run_as_workers
 from tfcap.training import is_chief
@@ -34,10 +32,7 @@ def example_parser(description: str, folder: str, paper):
     names = (*WORLDS, "flickr8k", "coco", "published")
     add("--data", choices=names, default="world")
     add("--root", help="folder of captions and features, or of built worlds")
-    add("--images", help="folder of the photographs, to show them")
-    phases = epochs_help(paper.settings["flickr8k"])
-    add("--epochs", type=epoch_numbers, metavar="N", help=phases)
-    add("--min-count", type=int, metavar="N", help=MIN_COUNT_HELP)
+    add_training_options(add, paper.settings["flickr8k"])
     parser.set_defaults(folder=folder)
     return parser
 

@@ -12,31 +12,28 @@ from typing import NamedTuple
 import keras
 
 from reproduce.captioning.caption_data import about_data
-from reproduce.captioning.caption_data import check_prepared
 from reproduce.captioning.pretrained import SPEAKER
 from reproduce.captioning.pretrained import check_pretrained
 from reproduce.captioning.pretrained import take_pretrained
 from reproduce.captioning.rates import rising
 from reproduce.comparisons.strangers import STRANGERS
-from reproduce.scores import TRUTH
-from reproduce.scores import bring_up_to_date
-from reproduce.scores import human_record
-from reproduce.scores import human_scores
-from reproduce.scores import named
 from reproduce.study import Study
 from reproduce.study import read_written
 from reproduce.study import write_json
-from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import CaptionBatches
 from tfcap.decoding import Greedy
 from tfcap.models import without_dropout
 from tfcap.text import TrainingCaptions
-from tfcap.training import EvaluationCallback
 from tfcap.training import Evaluator
-from tfcap.training import FallingScoreWarning
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 
+#: Scores of how a listener finds images.
+_RETRIEVAL = ("r@1", "r@5", "r@10", "median_rank", "mean_rank", "mrr")
+#: The metric that the embedded world knows of its captions.
+TRUTH = "truth"
+#: Scores that tell whether a metric of another name is known.
+_SCORE_OF = {"bleu": "bleu_4", "chair": "chair_i"}
 #: Settings that a point calls by another name.
 _RENAMED = {"rate": "reward_rate"}
 
@@ -74,8 +71,6 @@ class Experiment(Study):
         seed: Integer, of initial weights, batches and samples.
         split: String, `"test"` or `"validation"`: what is evaluated. Defaults
             to `"test"`.
-        evaluate_every: Integer, epochs between evaluations of the validation
-            split while a row is trained; 0 for none. Defaults to `0`.
         metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
         objects: As of `tfcap.text.evaluate_captions()` for `"chair"`, whose
             truth is what references mention. Defaults to `None`, it is absent.
@@ -84,9 +79,6 @@ class Experiment(Study):
             speaker of maximum likelihood is taken where this one has none: of
             the same data, seed and settings of the speaker. Defaults to
             `None`, it is trained.
-        given: Dict of what the caller brings instead of what the experiment
-            would train, such as `"retriever"`; with the `"name"` that tells
-            it from others. Defaults to nothing.
         strangers: `Strangers` that hear the captions of every point, for the
             metric `"strangers"`. Defaults to `None`.
 
@@ -103,41 +95,26 @@ class Experiment(Study):
         directory,
         seed=0,
         split="test",
-        evaluate_every=0,
         metrics=(),
         objects=None,
         verbose=1,
         pretrained=None,
-        given=None,
         strangers=None,
     ):
-        given = dict(given or {})
-        name = given.pop("name", None)
-        if given and name is None:
-            raise ValueError(
-                "`given` must have a name. Received: given="
-                f"{{{', '.join(given)}}}. What is kept in the folder is of "
-                "these networks alone: call them by what they are, such as "
-                "'clip_vit_b_32'."
-            )
         about = {
             "settings": asdict(settings),
             "seed": seed,
             **about_data(data),
             **({} if split == "test" else {"split": split}),
-            **({"retriever": name} if name else {}),
         }
         super().__init__(directory, about, seed, verbose)
         self.paper = paper
         self.data = data
-        for name in given.keys() - {"features"}:
-            check_prepared(given[name], self.data, name)
         self._source = pretrained
         if pretrained is not None:
             check_pretrained(pretrained, self.about)
         self.settings = settings
         self.split = split
-        self.evaluate_every = evaluate_every
         if (STRANGERS in metrics) != (strangers is not None):
             raise ValueError(
                 f"`strangers` must come with the metric {STRANGERS!r}, and "
@@ -154,7 +131,8 @@ class Experiment(Study):
                 "the truth."
             )
         self.strangers = strangers
-        self.given = given
+        # Retrievers by name, once they are made.
+        self.given = {}
         self.unsaid = (data.vocabulary.unk,)
         # Evaluation needs no gradient: a loop is traced once, and ends when
         # all captions have.
@@ -201,13 +179,12 @@ class Experiment(Study):
         """`tfcap.data.CaptionBatches` of a split."""
         captions = getattr(self.data, split)
         size = batch_size or self.settings.batch_size
-        features = self.given.get("features") or {}
         return CaptionBatches(
             captions,
             getattr(self.data, f"{split}_features"),
             min(size, len(captions)),
             seed=self.seed,
-            **{"retriever_features": features.get(split), **options},
+            **options,
         )
 
     def optimizer(self, rate):
@@ -235,9 +212,8 @@ class Experiment(Study):
         if not self.has(path):
             write_json(path, self._evaluate(name, row, point))
         if row in self.paper.human:
-            return human_record(self, name, row)
-        bring_up_to_date(self, name, row, point)
-        return read_written(path)
+            return self._with_people(name, row)
+        return self._with_later_scores(name)
 
     def trained(self, row, **point):
         """Networks of a point by role, trained now if they were not."""
@@ -287,29 +263,9 @@ class Experiment(Study):
             self.compiled(training),
             training.batches,
             training.epochs,
-            [*training.callbacks, *self._watch(name, row, point, training)],
+            training.callbacks,
             **training.networks,
         )
-
-    def _watch(self, name, row, point, training):
-        """Evaluation of held-out images, and a word where it gets worse."""
-        if not self.evaluate_every:
-            return []
-        networks = training.networks
-        evaluator = self._evaluator(
-            networks["speaker"],
-            "validation",
-            listener=networks.get("listener"),
-            verbose=0,
-        )
-        writer = TradeoffWriter(
-            self.path(name, "tradeoff"),
-            *(row, point, self.seed),
-            split="validation",
-        )
-        every = self.evaluate_every
-        watch = EvaluationCallback(evaluator, every, writer=writer)
-        return [watch, *[FallingScoreWarning()] * self.paper.falling]
 
     def _evaluate(self, name, row, point):
         """Scores of a point, whose captions are kept."""
@@ -321,7 +277,7 @@ class Experiment(Study):
         scores = report.result()
         if row in self.paper.human:
             # What people say has a recall, and nothing to be compared with.
-            return human_scores(row, scores | self.heard_people())
+            return _human_scores(row, scores | self.heard_people())
         scores |= self.heard(report.captions, scores)
         if self.data.judge is not None and self.split == "test":
             scores |= self.data.judge(report.captions)
@@ -339,13 +295,12 @@ class Experiment(Study):
         return functools.partial(
             self._evaluator,
             speaker,
-            self.split,
             listener=listener,
             other_listeners=others,
             **guidance,
         )
 
-    def _evaluator(self, speaker, split, listener=None, gamma=1.0, **options):
+    def _evaluator(self, speaker, listener=None, gamma=1.0, **options):
         decoder = options.pop("decoder", self.decodings[""])
         if gamma != 1.0:
             decoder = copy.copy(decoder)
@@ -353,7 +308,7 @@ class Experiment(Study):
             decoder.guidance, decoder.unroll = gamma, False
         return Evaluator(
             speaker,
-            self.batches(split, shuffle=False),
+            self.batches(self.split, shuffle=False),
             listener,
             training_captions=self.training_captions,
             batch_size=self.settings.evaluation_batch_size,
@@ -369,6 +324,58 @@ class Experiment(Study):
             report.save(self.path(name, f"captions_{kind}.json"))
         scores = report.result()
         return named(kind, scores | self.heard(report.captions, scores))
+
+    def _with_later_scores(self, name):
+        """The record of a point, with scores that are asked for now.
+
+        They are those of its captions, which are kept: nothing is decoded.
+        """
+        path = self.path(name, "result.json")
+        record = read_written(path)
+        heard = self.strangers.wanted if self.strangers else ()
+        for kind in self.decodings:
+            prefix = f"{kind}_" if kind else ""
+            lacking = [
+                metric
+                for metric in (*self.metrics, *heard)
+                if prefix + score_of(metric) not in record
+            ]
+            if lacking:
+                self.say(f"{name}: {prefix}{', '.join(lacking)}")
+                metrics = [m for m in lacking if m in self.metrics]
+                record = self._rescored(name, kind, metrics) | record
+                write_json(path, record)
+        return record
+
+    def _rescored(self, name, kind, metrics):
+        """Scores of kept captions, some of them new."""
+        file = f"captions_{kind}.json" if kind else "captions.json"
+        report = SpeakerReport.load(self.path(name, file))
+        written = [metric for metric in metrics if metric != TRUTH]
+        if written:
+            report = report.rescored(written, objects=self.objects)
+            if is_chief():
+                report.save(self.path(name, file))
+        for absence in report.absent.values():
+            self.say(str(absence))
+        scores = report.result()
+        if TRUTH in metrics:
+            scores |= self.data.truth(self.split).scores(report.captions)
+        scores |= self.heard(report.captions, scores)
+        if kind:
+            return named(kind, scores)
+        more = self.paper.more
+        return scores | (more(self, name, None, written) if more else {})
+
+    def _with_people(self, name, row):
+        """The record of human captions, with what strangers make of them."""
+        path = self.path(name, "result.json")
+        record = read_written(path)
+        if not record.keys() >= {*getattr(self.strangers, "wanted", ())}:
+            record = _human_scores(row, self.heard_people()) | record
+            write_json(path, record)
+        # What people say is not asked how natural it is.
+        return dict.fromkeys(map(score_of, self.metrics)) | record
 
     def heard(self, captions, scores):
         """Scores by strangers, if there are such.
@@ -388,3 +395,31 @@ class Experiment(Study):
 def _plain(point):
     """Numbers of a point, by their names in records."""
     return {k.rstrip("_"): v for k, v in point.items() if v is not None}
+
+
+def score_of(metric: str) -> str:
+    """The score in a record that a metric has left there."""
+    return _SCORE_OF.get(metric, metric)
+
+
+def named(kind, scores):
+    """Scores of another decoding, by their names in records."""
+    return {
+        f"{kind}_{name}": score
+        for name, score in scores.items()
+        if not name.startswith("human_")
+    }
+
+
+def _human_scores(row, scores):
+    """Scores of human captions, under the names of a speaker's."""
+    prefix = "human_"
+    own = {
+        name.removeprefix(prefix): score
+        for name, score in scores.items()
+        if name.startswith(prefix)
+    }
+    if row != "listener_gt":
+        return own
+    # The listener that is trained on human captions is the fixed one.
+    return own | {f"fixed_{k}": own[k] for k in _RETRIEVAL if k in own}

@@ -1,4 +1,4 @@
-"""Batches of captions and of corrupted ones, to learn grammar from."""
+"""Captions and corrupted ones, to learn grammar from and to judge it by."""
 
 import functools
 from collections.abc import Sequence
@@ -127,7 +127,6 @@ def corrupt_captions(
       a caption as it is
     """
     captions, words = np.asarray(captions), np.asarray(words)
-    _check(captions, words, eos)
     corrupted = np.full_like(captions, pad)
     drawn = np.empty(len(captions), object)
     for row, caption in enumerate(captions):
@@ -169,19 +168,6 @@ def _draw(most, rng):
     return int(rng.integers(1, most + 1))
 
 
-def _check(captions, words, eos):
-    if captions.ndim != 2 or not np.isin(captions, eos).any(axis=1).all():
-        raise ValueError(
-            "`captions` must have shape (n, T), and EOS in each row. Received: "
-            f"shape={captions.shape}, eos={eos}."
-        )
-    if len(np.unique(words)) < 2:
-        raise ValueError(
-            "`words` must hold two distinct ids or more. Received: "
-            f"words={words.tolist()}."
-        )
-
-
 class GrammarBatches(DatasetBatches):
     """Feeds captions, each beside a corrupted one, to a grammar classifier.
 
@@ -194,7 +180,6 @@ class GrammarBatches(DatasetBatches):
         captions: `EncodedCaptions`. Captions without words are left out.
         batch_size: Integer, human captions in a batch, B.
         seed: Integer. Defaults to `0`.
-        kinds: As those of `corrupt_captions()`.
 
     Example:
 
@@ -210,9 +195,7 @@ class GrammarBatches(DatasetBatches):
     ((3, 2, 4), array([1., 0.], dtype=float32))
     """
 
-    def __init__(
-        self, captions, batch_size: int, seed: int = 0, kinds=tuple(CORRUPTIONS)
-    ):
+    def __init__(self, captions, batch_size: int, seed: int = 0):
         vocabulary = captions.vocabulary
         first = captions.references[..., 0]
         self.eos, self.pad = vocabulary.eos, vocabulary.pad
@@ -224,7 +207,6 @@ class GrammarBatches(DatasetBatches):
         self.words = np.array(
             [i for i, x in enumerate(tokens) if x and i not in special]
         )
-        self.kinds = tuple(kinds)
         self.batch_size, self.seed = batch_size, seed
         # One order serves an epoch; steps may be made out of order.
         self.order = functools.lru_cache(maxsize=2)(self._order)
@@ -247,5 +229,44 @@ class GrammarBatches(DatasetBatches):
     def corrupt(self, captions, rng):
         """`corrupt_captions()` with the words of these captions."""
         return corrupt_captions(
-            captions, self.words, rng, self.kinds, self.eos, self.pad
+            captions, self.words, rng, eos=self.eos, pad=self.pad
         )
+
+
+def grammar_accuracy(
+    classifier, captions, seed: int = 0, batch_size: int = 500
+):
+    """Share of captions that a classifier takes for what they are, by kind.
+
+    Args:
+        captions: `tfcap.data.EncodedCaptions`, best of images that were not
+            trained on. Each caption is judged as it is and corrupted once.
+
+    Returns:
+        Dict of floats in `[0, 1]`: `"human"`, each
+        kind of corruption that occurs, and `"mean"`, the mean of
+        `"human"` and of all that is corrupted.
+
+    Example:
+
+    >>> split = tfcap.data.CaptionSplit([7], [["A red cat."]], [""], [""])
+    >>> vocabulary = tfcap.data.build_vocabulary(split, min_count=1)
+    >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 9)
+    >>> classifier = tfcap.models.GrammarClassifier(vocabulary.size, 4)
+    >>> from reproduce.grammar_batches import grammar_accuracy
+    >>> found = grammar_accuracy(classifier, captions)
+    >>> 0.0 <= found["mean"] <= 1.0
+    True
+    """
+    batches = GrammarBatches(captions, batch_size=1, seed=seed)
+    human = batches.captions
+    corrupted, kinds = batches.corrupt(human, np.random.default_rng(seed))
+    pairs = {"caption": np.stack([human, corrupted], axis=1)}
+    logits = classifier.predict(pairs, batch_size=batch_size, verbose=0)
+    right, wrong = logits[:, 0] > 0, logits[:, 1] <= 0
+    accuracy = {"human": right.mean()}
+    for kind in CORRUPTIONS:
+        if np.any(kinds == kind):
+            accuracy[kind] = wrong[kinds == kind].mean()
+    accuracy["mean"] = (right.mean() + wrong.mean()) / 2
+    return {name: float(value) for name, value in accuracy.items()}

@@ -1,5 +1,6 @@
-"""The parts by which the experiments of one paper differ from another's."""
+"""The rows of a paper, and how an experiment trains and evaluates them."""
 
+import inspect
 import os
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -46,8 +47,6 @@ class Paper:
             speaker, its listener or `None`, and a dict of other listeners.
         decodings: Function of an `Experiment` that returns decoders by what
             stands before the names of their scores, `""` first.
-        measures: Names of scores that tell a record of today from one of
-            before they were known.
         axes: Dict of the rows that a number moves, by the name of the number.
         default: Sequence of rows that the command trains unless told others.
         usual: Dict of the values of an axis unless the command is told others.
@@ -66,9 +65,10 @@ class Paper:
             whose networks it leaves, where settings may skip one.
         tables: Function of records and what they were found on that returns
             the paper's tables.
+        draw: Function of a path, records and what they were found on that
+            draws the paper's figure. Or `None`.
         compare: Function of a folder that writes titles and published results
             for the Trade-off tab of TensorBoard. Or `None`.
-        falling: Boolean, whether CIDEr-D that keeps falling is warned of.
     """
 
     name: str
@@ -79,7 +79,6 @@ class Paper:
     train: Callable
     heard: Callable
     decodings: Callable
-    measures: tuple
     axes: Mapping
     default: tuple
     usual: Mapping = field(default_factory=dict)
@@ -91,8 +90,8 @@ class Paper:
     more: Callable | None = None
     left: Callable = lambda experiment, phase: phase
     tables: Callable | None = None
+    draw: Callable | None = None
     compare: Callable | None = None
-    falling: bool = True
 
     def known(self):
         """Names of all rows, in the order of tables."""
@@ -142,3 +141,34 @@ class Paper:
                 }
                 grid.append({"method": row, "seed": seed, **moved})
         return grid
+
+
+def build(row, networks, numbers, about=None):
+    """The model of a row.
+
+    Args:
+        row: Dict with the `"method"`, a function of `tfcap.methods`, and what
+            sets the row apart: arguments by their names. One that depends on
+            the settings is a function of `about`. `"unread"` names those of
+            `numbers` that the method does not read, so chosen.
+        numbers: Dict of arguments that all rows of a paper share. Those that
+            the method does not know are left out.
+
+    Example:
+
+    >>> from reproduce.paper import build
+    >>> def method(speaker, *, rho=0.25, seed=None):
+    ...     return speaker, rho, seed
+    >>> row = {"method": method, "rho": lambda about: 1 - about}
+    >>> build(row, ["speaker"], {"seed": 3, "margin": 0.2}, about=0.25)
+    ('speaker', 0.75, 3)
+    """
+    method, unread = row["method"], row.get("unread", ())
+    known = inspect.signature(method).parameters.keys() - {*unread}
+    shared = {k: v for k, v in numbers.items() if k in known}
+    own = {
+        name: value(about) if callable(value) else value
+        for name, value in row.items()
+        if name not in ("method", "unread")
+    }
+    return method(*networks, **shared | own)

@@ -8,13 +8,11 @@ from dataclasses import asdict
 import keras
 import tensorflow as tf
 
+from reproduce.experiment import TRUTH
 from reproduce.experiment import Experiment
+from reproduce.experiment import score_of
 from reproduce.point_log import log_point
-from reproduce.scores import TRUTH
-from reproduce.scores import score_of
 from reproduce.sweep import Sweep
-from reproduce.sweep_records import PANEL
-from reproduce.sweep_records import SAME_PANEL
 from tfcap.training import is_chief
 
 #: The folder of a sweep that TensorBoard reads.
@@ -27,15 +25,7 @@ _HEADLINE = (
 
 
 def paper_sweep(
-    paper,
-    directory,
-    data,
-    settings,
-    grid: list[dict],
-    verbose=1,
-    evaluate_again=False,
-    measures=(),
-    **options,
+    paper, directory, data, settings, grid, verbose=1, measures=(), **options
 ):
     """Trains and evaluates the points of a grid.
 
@@ -43,22 +33,20 @@ def paper_sweep(
         directory: String or path. Experiments of the seeds are kept in it,
             too; and in `tensorboard`, each finished point for TensorBoard's
             Trade-off tab.
+        grid: As of `Sweep`, of points of the paper.
         verbose: 0 for silence; 1 for lines: points, what is trained, every
-            epoch; 2 for progress bars within points.
-        evaluate_again: Boolean, whether points of before the paper's
-            `measures` were known are evaluated again, by what is kept of them.
-            Defaults to `False`.
+            epoch.
         measures: Names of scores that records are to have, beside `metrics`.
             Points that lack one are evaluated again. Defaults to `()`.
         **options: Those of `Experiment`. As `pretrained` the folder of another
             sweep may be given, too: each experiment takes that of its seed.
     """
+    directory = str(directory)
 
     @functools.lru_cache(maxsize=1)
     def experiment(seed):
-        folder = os.path.join(str(directory), f"seed_{seed}")
-        progress = {0: 0, 1: 2}.get(verbose, 1)
-        more = {**options, "verbose": progress}
+        folder = os.path.join(directory, f"seed_{seed}")
+        more = {**options, "verbose": 2 * verbose}
         if more.get("pretrained") is not None:
             more["pretrained"] = _of_seed(more["pretrained"], seed)
         return Experiment(paper, data, settings, folder, seed, **more)
@@ -75,14 +63,15 @@ def paper_sweep(
         made = experiment(seed)
         result = made.result(row, **numbers)
         if is_chief():
-            logs = os.path.join(str(directory), LOGS)
+            logs = os.path.join(directory, LOGS)
             if paper.compare:
                 paper.compare(os.path.join(logs, "comparison"), data.name)
             report = made.report(row, **numbers)
             asked = data.truth is not None and TRUTH in result
             truth = data.truth(made.split) if asked else None
             log_point(logs, point, result, report, data.test_images, truth)
-        return result
+        first = {name: result[name] for name in _HEADLINE if name in result}
+        return first | result
 
     # Not the defaults: settings that come later do not make another sweep.
     usual = asdict(type(settings)())
@@ -90,27 +79,13 @@ def paper_sweep(
     shared = {
         "data": data.name,
         "images": [len(data.train), len(data.test)],
+        "digest": data.digest,
         "settings": changed,
         "split": options.get("split", "test"),
     }
-    if options.get("given"):
-        shared["given"] = options["given"].get("name")
-    asked = map(score_of, options.get("metrics", ()))
-    measures = [*asked, *measures]
-    measures += paper.measures if evaluate_again else []
-    sweep = Sweep(
-        directory,
-        run,
-        grid,
-        shared,
-        measures,
-        verbose=verbose,
-        digest=data.digest,
-        headline=_HEADLINE,
-    )
-    _check_kept(paper, str(directory), sweep.incomplete())
-    if options.get("strangers"):
-        check_panel(str(directory), sweep.records(), options["strangers"])
+    measures = [*map(score_of, options.get("metrics", ())), *measures]
+    sweep = Sweep(directory, run, grid, shared, measures, verbose)
+    _check_kept(paper, directory, sweep.incomplete())
     return sweep
 
 
@@ -126,25 +101,10 @@ def _check_kept(paper, directory, points):
         if not os.path.exists(os.path.join(directory, name, "result.json")):
             raise ValueError(
                 "`directory` must hold the networks of points that are done, "
-                "for `evaluate_again` and for metrics that they lack. "
+                "for metrics that they lack. "
                 f"Received: directory={directory!r}, without {name}. Sweep "
                 "into a folder of its own."
             )
-
-
-def check_panel(directory: str, records: list[dict], strangers):
-    """Refuses to add to points that another panel of strangers has heard."""
-    heard = {r[PANEL] for r in records if r.get(PANEL) is not None}
-    own = strangers.human_scores()[PANEL] if heard else None
-    others = sorted(x for x in heard if abs(x - own) > SAME_PANEL)
-    if others:
-        raise ValueError(
-            "`--strangers` must be the panel that has heard the sweep's other "
-            "points. Received: one that finds by human captions "
-            f"{own:.3f} % of the images, for {directory}, whose points were "
-            f"heard by one that finds {others[0]:.3f} %. Name its folder and "
-            "seed, or another --out."
-        )
 
 
 def _of_seed(folder, seed):

@@ -2,32 +2,35 @@
 
 import contextlib
 import datetime
+import glob
 import hashlib
+import itertools
 import json
+import math
 import os
+import re
 import time
 import traceback
+import warnings
+
+import numpy as np
 
 from reproduce.locks import locked
-from reproduce.sweep_records import RECORD
-from reproduce.sweep_records import expand_grid
-from reproduce.sweep_records import flat_record
-from reproduce.sweep_records import merge_records
-from reproduce.sweep_records import plain_result
-from reproduce.sweep_records import plain_settings
-from reproduce.sweep_records import read_lines
-from reproduce.sweep_records import read_record
-from reproduce.sweep_records import settings_key
-from reproduce.sweep_records import settings_name
 from tfcap._io import is_full
 from tfcap._io import make_folder
 from tfcap._io import read_sealed
 from tfcap._io import sealed
+from tfcap._io import unsealed
 from tfcap._io import whole_file
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 
-_FAILURE = "failure.json"
+_RECORD, _FAILURE = "record.json", "failure.json"
+_AGAIN = "Move it elsewhere: the point is done again."
+#: Tells panels apart: recall by captions that are the same for all points.
+PANEL = "human_strangers_r@10"
+#: Machines may differ in the rank of a caption or two.
+SAME_PANEL = 0.05
 
 
 class Sweep:
@@ -45,32 +48,23 @@ class Sweep:
     it, and does not stop the others. The next start tries it again.
 
     Args:
-        directory: String or path, made if absent. Points that it has in
-            `points.jsonl`, as published records are, are done.
+        directory: String or path, made if absent.
         run: Function of a point's settings, a dict, and a folder of its own, a
             string, for checkpoints from which it goes on where it was stopped,
             or anything else to keep. Returns a dict of what was found: numbers
             and strings; one that is not finite is kept as `None`.
-        grid: Dict of settings by name, in which a list is an axis, or a list
-            of such dicts. Values are strings, numbers, booleans or `None`.
-        shared: What JSON can hold and all points have in common, such as the
-            data and the training settings. Written to `sweep.json`; a
-            directory that was made with another one is refused. Defaults to
-            `None`.
-        digest: String that identifies the data of all points. Kept in
-            `sweep.json` and with every point; a directory with points of
-            another one is refused. Points that were made without a digest
-            count as done. Defaults to `None`, nothing is checked.
-        headline: Names of the results that are told first when a point is
-            done. Defaults to `()`: the first six numbers are told.
+        grid: As of `expand_grid()`.
+        shared: Dict that JSON can hold, of what all points have in common,
+            such as the data, their digest and the training settings. Written
+            to `sweep.json`; a directory that was made with another one is
+            refused.
         measures: Names that results are to have. A point without one is run
             once more, and what it then finds more is added. Defaults to `()`.
         verbose: 1 to print each point, 0 for silence. Defaults to `1`.
 
     Raises:
-        TypeError: If settings have a value that JSON has no scalar for.
-        ValueError: If the grid has no point, or the directory is that of a
-            sweep with other shared settings.
+        ValueError: If the directory is that of a sweep with other shared
+            settings.
 
     Example:
 
@@ -87,43 +81,23 @@ class Sweep:
     """
 
     def __init__(
-        self,
-        directory,
-        run,
-        grid,
-        shared=None,
-        measures=(),
-        verbose=1,
-        digest=None,
-        headline=(),
+        self, directory, run, grid, shared=None, measures=(), verbose=1
     ):
         self.directory = str(directory)
         self.run = run
         self.points = expand_grid(grid)
-        self.shared = shared
-        self.digest = digest
-        self.headline = tuple(headline)
+        self.shared = shared or {}
         self.measures = tuple(measures)
         self.verbose = verbose
-        self._mark = _mark(shared)
-        self._own()
-        lines = read_lines(self._path("points.jsonl"))
-        self._check(lines, "points.jsonl")
-        self._published = merge_records(lines)
-        # Records that have been read, with the time of their file.
-        self._read = {}
-        # Refuses records of other settings or data.
-        self.records()
+        self._mark = _mark(self.shared)
         # Keys of points whose measures could not all be had.
         self._incomplete = set()
+        self._own()
 
-    def work(self, wait=True, most=None, begun=None):
-        """Does the points that are missing.
+    def work(self, most=None, begun=None):
+        """Does the points that are missing, and waits for other processes.
 
         Args:
-            wait: Boolean, whether to stay while other processes are at work,
-                to list their failures and take over what they leave behind.
-                Defaults to `True`.
             most: Integer, points after which to end though some are left.
                 Defaults to `None`, none.
             begun: Float, the time since which failures are not tried again, as
@@ -141,8 +115,6 @@ class Sweep:
             if any(self._try(point, begun) for point in left):
                 waiting, done = False, done + 1
                 continue
-            if not wait:
-                break
             if not waiting:
                 self._say(f"Waiting for {len(left)} points of other processes.")
             waiting = True
@@ -157,7 +129,7 @@ class Sweep:
             of the grid.
         """
         found = map(self._record, self.points)
-        return [flat_record(record) for record in found if record]
+        return [_flat(record) for record in found if record]
 
     def missing(self):
         """The grid's points that are not done, as a list of settings."""
@@ -200,21 +172,16 @@ class Sweep:
         name = ", ".join(f"{k}={v}" for k, v in point.items())
         self._say(f"{number} {name}")
         begun = time.monotonic()
+        failure = os.path.join(folder, _FAILURE)
         try:
-            result = self.run(dict(point), folder)
-            result = plain_result(result, point)
+            result = _plain_result(self.run(dict(point), folder))
         except Exception as error:
             if is_full(error):
                 # No fault of the point, and no other point will do better.
                 raise
             text = f"{type(error).__name__}: {error}"
-            failure = {
-                "settings": plain_settings(point),
-                "error": text,
-                "traceback": traceback.format_exc(),
-                "time": time.time(),
-            }
-            _write(os.path.join(folder, _FAILURE), failure)
+            about = {"settings": point, "error": text, "time": time.time()}
+            _write(failure, {**about, "traceback": traceback.format_exc()})
             self._say(f"{number} failed: {text}")
             if os.environ.get("TF_CONFIG"):
                 # The others are in the midst of it, and cannot go on.
@@ -223,29 +190,28 @@ class Sweep:
         if is_chief():
             seconds = round(time.monotonic() - begun, 3)
             self._keep(number, point, result, seconds)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(failure)
 
     def _keep(self, number, point, result, seconds):
         """Writes down what a point has found; what was found first stands."""
-        known = self._record(point)
-        found = {**result, **known["result"]} if known else result
+        known = (self._record(point) or {"result": {}})["result"]
+        found = {**result, **known}
         lacking = [name for name in self.measures if name not in found]
         if lacking:
             self._incomplete.add(settings_key(point))
             self._say(f"{number} is without {', '.join(lacking)}.")
-        if known is None or found.keys() > known["result"].keys():
-            about = {
-                "settings": plain_settings(point),
-                "result": found,
-                "shared": self._mark,
-                **({"digest": self.digest} if self.digest else {}),
-                "seconds": seconds,
-                "time": _now(),
-            }
-            _write(os.path.join(self.folder(point), RECORD), about)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(self.folder(point), _FAILURE))
-        brief = _brief(result, self.headline)
-        self._say(f"{number} {brief} ({seconds:.0f} s)")
+        now = datetime.datetime.now(datetime.UTC)
+        about = {
+            "settings": _plain_settings(point),
+            "result": found,
+            "shared": self._mark,
+            "seconds": seconds,
+            "time": now.isoformat(timespec="microseconds"),
+        }
+        if not known or found.keys() > known.keys():
+            _write(os.path.join(self.folder(point), _RECORD), about)
+        self._say(f"{number} {_brief(result)} ({seconds:.0f} s)")
 
     def _left(self, begun):
         """Points neither done nor failed since this start."""
@@ -267,25 +233,17 @@ class Sweep:
         return failure is not None and failure["time"] >= begun
 
     def _record(self, point):
-        """The record of a point, or `None`; each file is read once."""
-        path = os.path.join(self.folder(point), RECORD)
-        try:
-            stamp = os.stat(path).st_mtime_ns
-        except FileNotFoundError:
-            return self._published.get(settings_key(point))
-        known, record = self._read.get(path, (None, None))
-        if stamp != known:
-            record = read_record(path)
-            self._check([record], path)
-            self._read[path] = stamp, record
+        """The record of a point, or `None`."""
+        path = os.path.join(self.folder(point), _RECORD)
+        if not os.path.exists(path):
+            return None
+        record = _read_record(path)
+        self._check(record.get("shared"), path)
         return record
 
     def _failure(self, point):
         path = os.path.join(self.folder(point), _FAILURE)
-        try:
-            return read_sealed(path, "Remove it: the point is done again.")
-        except FileNotFoundError:
-            return None
+        return read_sealed(path, _AGAIN) if os.path.exists(path) else None
 
     def _conclude(self, begun):
         missing = self.missing()
@@ -304,35 +262,22 @@ class Sweep:
         """Writes down what the sweep is about; refuses another one's folder."""
         make_folder(self.directory)
         path = self._path("sweep.json")
-        try:
-            found = read_sealed(path, "Move it elsewhere: it is made again.")
-        except FileNotFoundError:
-            about = {"shared": self.shared}
-            _write(
-                path, about | ({"digest": self.digest} if self.digest else {})
-            )
+        if os.path.exists(path):
+            hint = "Move it elsewhere: it is made again."
+            self._check(_mark(read_sealed(path, hint)), path)
         else:
-            known = isinstance(found, dict) and "shared" in found
-            mark = _mark(found["shared"]) if known else None
-            self._check([{**found, "shared": mark}] if known else [{}], path)
+            _write(path, self.shared)
+        # Refuses records of other settings or data.
+        self.records()
 
-    def _check(self, records, path):
+    def _check(self, mark, path):
         """Refuses what is of other settings, or of other data."""
-        name = os.path.basename(path)
-        if any(record.get("shared") != self._mark for record in records):
+        if mark != self._mark:
             raise ValueError(
                 "`directory` must be empty or of a sweep with the same shared "
-                f"settings. Received: directory={self.directory!r}, in which "
-                f"{name} is of others than shared={self.shared!r}. Choose "
-                "another one."
-            )
-        digests = {record.get("digest", self.digest) for record in records}
-        if self.digest is not None and digests - {self.digest}:
-            raise ValueError(
-                "`directory` must be empty or of a sweep on the same data. "
-                f"Received: directory={self.directory!r}, in which {name} is "
-                "of data with other ids, captions or features. Choose another "
-                "one."
+                "settings on the same data. Received: "
+                f"directory={self.directory!r}, in which "
+                f"{os.path.basename(path)} is of others. Choose another one."
             )
 
     def _path(self, *names):
@@ -341,6 +286,201 @@ class Sweep:
     def _say(self, text):
         if self.verbose and is_chief():
             print(text, flush=True)
+
+
+def expand_grid(grid) -> list[dict]:
+    """All points of a grid.
+
+    Args:
+        grid: Dict of settings by name, in which a list is an axis and anything
+            else holds for all points; or a list of such dicts, for methods
+            that have different settings. Values are strings, finite numbers,
+            booleans or `None`.
+
+    Returns:
+        List of dicts. The last axis varies fastest. A point that several
+        dicts give is there once.
+
+    Example:
+
+    >>> from reproduce.sweep import expand_grid
+    >>> expand_grid({"method": "psst", "lambda": [1e-3, 3e-3]})
+    [{'method': 'psst', 'lambda': 0.001}, {'method': 'psst', 'lambda': 0.003}]
+    """
+    points = {}
+    for part in [grid] if isinstance(grid, dict) else grid:
+        axes = [v if isinstance(v, list) else [v] for v in part.values()]
+        for values in itertools.product(*axes):
+            point = dict(zip(part, values))
+            points.setdefault(settings_key(point), point)
+    return list(points.values())
+
+
+def settings_key(settings: dict) -> str:
+    """Settings as one string, the same for all ways to write them.
+
+    Example:
+
+    >>> from reproduce.sweep import settings_key
+    >>> settings_key({"seed": 0, "lambda": 1.0})
+    '{"lambda":1,"seed":0}'
+    """
+    plain = _plain_settings(settings)
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+
+
+def settings_name(settings: dict) -> str:
+    """A name for files: readable, and of these settings alone.
+
+    Example:
+
+    >>> from reproduce.sweep import settings_name
+    >>> settings_name({"method": "psst", "lambda": 1e-3})
+    'method=psst,lambda=0.001-dab0a430'
+    """
+    key = settings_key(settings).encode()
+    plain = _plain_settings(settings)
+    words = ",".join(f"{name}={value}" for name, value in plain.items())
+    words = re.sub(r"[^\w=,.+-]", "_", words, flags=re.ASCII)
+    return f"{words[:100]}-{hashlib.sha256(key).hexdigest()[:8]}"
+
+
+def _plain_settings(settings):
+    """Settings as JSON holds them, numbers in one form."""
+    plain = {}
+    for name, value in settings.items():
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        known = value is None or isinstance(value, str | int | float)
+        if not known or isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(
+                "Settings must be strings, finite numbers, booleans or None. "
+                f"Received: {name}={value!r}."
+            )
+        plain[name] = value
+    return plain
+
+
+def load_records(directory):
+    """Everything that a sweep has found so far.
+
+    Reads the folders of a sweep's points, and `points.jsonl`, as published
+    records are.
+
+    Returns:
+        List of dicts, a point's settings and findings in one, in the order in
+        which they were done. Of what was found twice of a point, the first.
+
+    Raises:
+        ValueError: If there is no record, or if points are of several sweeps
+            or panels of strangers.
+
+    Example:
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> reproduce.sweep.Sweep(
+    ...     folder, lambda settings, _: {"r@10": 55.0}, {"seed": 0}, verbose=0
+    ... ).work()
+    0
+    >>> reproduce.sweep.load_records(folder)
+    [{'seed': 0, 'r@10': 55.0}]
+    """
+    folder = str(directory)
+    pattern = os.path.join(glob.escape(folder), "points", "*", _RECORD)
+    points = map(_read_record, sorted(glob.glob(pattern)))
+    points = sorted(points, key=lambda record: record.get("time", ""))
+    records = {}
+    for record in [*_read_lines(os.path.join(folder, "points.jsonl")), *points]:
+        known = records.setdefault(settings_key(record["settings"]), record)
+        known["result"] = {**record["result"], **known["result"]}
+    if not records:
+        raise ValueError(
+            "`directory` must be of a sweep with a point. Received: "
+            f"directory={folder!r}, without a record in points.jsonl or "
+            f"points/*/{_RECORD}. Run the sweep first."
+        )
+    _check_alike(directory, records.values())
+    return [_flat(record) for record in records.values()]
+
+
+def _check_alike(directory, records):
+    """Refuses points that are not to be compared seed by seed."""
+    marks = sorted({str(r["shared"]) for r in records if r.get("shared")})
+    heard = sorted({r["result"].get(PANEL) for r in records} - {None})
+    found = [f"shared settings {mark}" for mark in marks[1:] and marks]
+    if heard and heard[-1] - heard[0] > SAME_PANEL:
+        found += [f"{PANEL} {recall:.3f}" for recall in heard]
+    if found:
+        raise ValueError(
+            "`directory` must be of one sweep, heard by one panel of "
+            f"strangers. Received: directory={str(directory)!r}, with points "
+            f"of {', '.join(found)}. Keep the points of one, and run the "
+            "others again, into an empty folder."
+        )
+
+
+def _read_record(path) -> dict:
+    """The record of a point, from its folder."""
+    return _checked(read_sealed(path, _AGAIN), path)
+
+
+def _read_lines(path) -> list[dict]:
+    """The records of a published sweep, a line each; none without the file.
+
+    A line that is not whole is left out, with a warning that names it.
+    """
+    if not os.path.exists(path):
+        return []
+    records = []
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = unsealed(json.loads(line))
+            except (ValueError, RecursionError):
+                if line.strip():
+                    warnings.warn(
+                        f"{path}, line {number} is not whole, or not as it "
+                        f"was written, and does not count: {line[:60]!r}.",
+                        stacklevel=3,
+                    )
+                continue
+            records.append(_checked(record, path))
+    return records
+
+
+def _checked(record, path):
+    names = "settings", "result"
+    if isinstance(record, dict) and all(
+        isinstance(record.get(name), dict) for name in names
+    ):
+        return record
+    raise ValueError(
+        f"`{path}` must hold settings and results. Received: a record "
+        f"{record!r:.200}. {_AGAIN}"
+    )
+
+
+def _flat(record):
+    """A record as one dict of settings and findings."""
+    return {**record["settings"], **record["result"]}
+
+
+def _plain_result(value):
+    """A run's findings as JSON holds them; raises where it cannot."""
+
+    def finite(value):
+        if isinstance(value, np.ndarray | np.generic):
+            value = value.tolist()
+        if isinstance(value, dict):
+            return {name: finite(x) for name, x in value.items()}
+        if isinstance(value, list | tuple):
+            return [finite(x) for x in value]
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        return value
+
+    return json.loads(json.dumps(finite(dict(value))))
 
 
 def _write(path, content):
@@ -354,18 +494,7 @@ def _mark(shared):
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _now():
-    now = datetime.datetime.now(datetime.UTC)
-    return now.isoformat(timespec="microseconds")
-
-
-def _brief(result, headline=()):
-    """Six numbers of a result, in a line, some of them before others."""
-    numbers = {
-        name: value
-        for name, value in result.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
-    names = [name for name in headline if name in numbers]
-    names = list(dict.fromkeys([*names, *numbers]))[:6]
-    return ", ".join(f"{name} {numbers[name]:.4g}" for name in names)
+def _brief(result):
+    """Six numbers of a result, in a line."""
+    numbers = {k: v for k, v in result.items() if isinstance(v, int | float)}
+    return ", ".join(f"{k} {v:.4g}" for k, v in [*numbers.items()][:6])

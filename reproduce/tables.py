@@ -5,7 +5,7 @@ import os
 
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records
 from reproduce.visdial.summary import RESULTS
 from reproduce.visdial.summary import tables_of_runs
 from tfcap._io import command
@@ -25,7 +25,7 @@ def tables_of(paper, folders, data: str | None = None, **options):
     return paper.tables(records, data or names, **options)
 
 
-@command(ValueError)
+@command(ValueError, ImportError)
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
     parser = argparse.ArgumentParser(
@@ -38,24 +38,27 @@ def main(arguments: list[str] | None = None) -> int:
     add(
         "sweep",
         nargs="*",
-        help="folders of sweeps, or the summary.json of a visdial run "
+        help="folders of sweeps, or the summary.json of visdial runs "
         "(default: those of the paper in results/)",
     )
     add("--form", choices=FORMS, default="markdown")
     add("--data", help="what the sweeps were made on")
+    add("--rho", type=float, help="of psst, where a method has several")
+    add("--figure", metavar="FILE", help="of psst: .html, .png, .svg or .pdf")
     options = parser.parse_args(arguments)
+    given = [options.sweep] if options.sweep else None
     if options.paper == "visdial":
-        if options.form != "markdown":
-            parser.error("--form: the tables of visdial are of Markdown.")
-        given = [options.sweep] if options.sweep else [[x] for x in RESULTS]
+        given = given or [[name] for name in RESULTS]
         print("\n\n".join(map(tables_of_runs, given)))
         return 0
     paper = open_paper(options.paper)
-    given = [options.sweep] if options.sweep else [[x] for x in paper.results]
-    texts = []
-    for folders in given:
+    for folders in given or [[name] for name in paper.results]:
         more = paper.results.get(folders[0], {}) if len(folders) == 1 else {}
+        if options.rho is not None:
+            more = {**more, "rho": options.rho}
         tables = tables_of(paper, folders, options.data, **more)
-        texts += map(FORMS[options.form], tables)
-    print("\n\n".join(texts))
+        print("\n\n".join(map(FORMS[options.form], tables)), end="\n\n")
+        if options.figure:
+            records = [r for folder in folders for r in load_records(folder)]
+            paper.draw(options.figure, records, options.data or "", **more)
     return 0

@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 from reproduce.point_log import log_sweep
 from reproduce.psst.paper import PSST
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records
 from tests.tensorboard_plugin_tfcap.browser import servers
 
 RESULTS = pathlib.Path(__file__).parents[2] / "results" / "tradeoff_flickr8k"

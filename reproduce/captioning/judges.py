@@ -3,8 +3,8 @@
 import keras
 import numpy as np
 
-from reproduce.grammar_accuracy import grammar_accuracy
 from reproduce.grammar_batches import GrammarBatches
+from reproduce.grammar_batches import grammar_accuracy
 from reproduce.study import write_json
 from tfcap.models import GrammarClassifier
 from tfcap.models import PairDiscriminator

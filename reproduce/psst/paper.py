@@ -6,13 +6,14 @@ from reproduce.captioning.phases import self_critical
 from reproduce.captioning.rates import falling
 from reproduce.paper import Paper
 from reproduce.paper import Training
+from reproduce.paper import build
 from reproduce.psst.adversary import pretrained_evaluator
 from reproduce.psst.adversary import pretrained_generator
 from reproduce.psst.settings import ROWS
 from reproduce.psst.settings import SETTINGS
 from reproduce.psst_figures import curve_tables
+from reproduce.psst_figures import write_curve_figure
 from reproduce.psst_figures import write_psst_comparison
-from reproduce.rows import build
 from tfcap.decoding import BeamSearch
 from tfcap.methods import retriever_ensemble
 from tfcap.training import CollapseWarning
@@ -145,6 +146,11 @@ def decodings(experiment):
     return {"": experiment.greedy, "beam": beam}
 
 
+def draw(path, records, data, rho=0.25, cider=None, **others):
+    """The curves of a sweep, as a page or a picture."""
+    write_curve_figure(path, records, data, rho=rho, cider=cider)
+
+
 PSST = Paper(
     "psst",
     SETTINGS,
@@ -158,7 +164,6 @@ PSST = Paper(
     train,
     heard,
     decodings,
-    measures=("lm_log_prob", "beam_lm_log_prob"),
     axes=AXES,
     default=("psst_multinomial",),
     usual={"lambda": LAMBDAS, "gamma": GAMMAS},
@@ -176,10 +181,10 @@ PSST = Paper(
         "results/ensemble_world": {},
     },
     tables=curve_tables,
+    draw=draw,
     compare=write_psst_comparison,
     folder="points",
     abbreviations={"temperature": "tau"},
     human=HUMAN,
-    falling=False,
     left=left,
 )

@@ -22,9 +22,6 @@ from tfcap.methods import retriever_ensemble
 from tfcap.methods import straight_through
 from tfcap.training import ExponentialTemperature
 
-#: By which a listener learns alone.
-LISTENER_LOSSES = ("hinge", "contrastive")
-
 
 @dataclass(frozen=True)
 class PSSTSettings(SpeakerSettings):
@@ -128,13 +125,6 @@ class PSSTSettings(SpeakerSettings):
     ensemble_rate: float = 4e-4
     ensemble_samples: int = 5
     ensemble_human_weight: float = 0.3
-
-    def __post_init__(self):
-        if self.listener_loss not in LISTENER_LOSSES:
-            raise ValueError(
-                f"`listener_loss` must be among {', '.join(LISTENER_LOSSES)}. "
-                f"Received: listener_loss={self.listener_loss!r}."
-            )
 
 
 #: COCO with bottom-up features: the paper's and, where it is silent, the

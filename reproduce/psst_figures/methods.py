@@ -173,7 +173,7 @@ def _of_rho(method, records, rho):
         raise ValueError(
             f"`rho` must be one that {method!r} was trained with. Received: "
             f"rho={rho}, of {', '.join(map(str, sorted(rhos, key=str)))}. "
-            "`python -m reproduce curves SWEEP --rho RHO` takes one of these."
+            "`python -m reproduce tables psst SWEEP --rho RHO` takes one."
         )
     return chosen
 

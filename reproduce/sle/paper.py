@@ -9,10 +9,11 @@ from reproduce.captioning.rewarded import cider
 from reproduce.captioning.rewarded import reward_speaker
 from reproduce.captioning.rewarded import reward_training
 from reproduce.captioning.rewarded import speaker_alone_heard
+from reproduce.experiment import named
 from reproduce.paper import Paper
+from reproduce.paper import build
 from reproduce.point_log import kept_file
-from reproduce.rows import build
-from reproduce.scores import named
+from reproduce.point_log import kept_report
 from reproduce.sle.settings import ROWS
 from reproduce.sle.settings import SETTINGS
 from reproduce.sle.tables import sequence_tables
@@ -90,19 +91,22 @@ def _diversity(experiment, name, speaker):
     return scores
 
 
-def kept_several(directory, rows, seed: int = 0, decoder="rs"):
-    """The several captions of every image that a sweep keeps.
+def kept_several(directory, rows, seed: int = 0):
+    """Captions that a sweep keeps of rows, an image's samples as one.
 
-    Args:
-        decoder: `"rs"`, random samples, or `"bs"`, beams. Defaults to `"rs"`.
+    Returns:
+        Dict of `tfcap.training.SpeakerReport` by row.
     """
-    captions = {}
+    reports = {}
     for row in rows:
         point = {"method": row, "seed": seed}
         path = kept_file(directory, SLE, point, "several.json")
         if os.path.exists(path):
-            captions[row] = read_written(path)[decoder]
-    return captions
+            samples = read_written(path)["rs"]
+            said = [" / ".join(dict.fromkeys(several)) for several in samples]
+            report = kept_report(directory, SLE, point)
+            reports[row] = dataclasses.replace(report, captions=said)
+    return reports
 
 
 def tables_of_rows(*rows):
@@ -118,7 +122,6 @@ SHARED = {
     "phases": SPEAKER_PHASES,
     "heard": speaker_alone_heard,
     "decodings": decodings,
-    "measures": ("lm_log_prob", "beam_lm_log_prob"),
     "more": several,
 }
 SLE = Paper(

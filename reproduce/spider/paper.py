@@ -9,7 +9,7 @@ from reproduce.captioning.rewarded import reward_batches
 from reproduce.captioning.rewarded import reward_speaker
 from reproduce.captioning.rewarded import reward_training
 from reproduce.paper import Paper
-from reproduce.rows import build
+from reproduce.paper import build
 from reproduce.sle.paper import SHARED
 from reproduce.sle.paper import tables_of_rows
 from reproduce.spider.settings import METRICS

@@ -9,9 +9,9 @@ import warnings
 import keras
 import tensorflow as tf
 
-from reproduce.own_data import EPOCHS_HELP
-from reproduce.own_data import adapted
-from reproduce.own_data import epoch_numbers
+from reproduce.options import EPOCHS_HELP
+from reproduce.options import adapted
+from reproduce.options import epoch_numbers
 from reproduce.study import write_json
 from reproduce.visdial.data import challenge_data
 from reproduce.visdial.data import challenge_path

@@ -7,7 +7,7 @@ from reproduce.captioning.phases import SPEAKER_PHASES
 from reproduce.captioning.rewarded import reward_speaker
 from reproduce.captioning.rewarded import reward_training
 from reproduce.paper import Paper
-from reproduce.rows import build
+from reproduce.paper import build
 from reproduce.wtf_rl.retrievers import neighbors
 from reproduce.wtf_rl.retrievers import retriever
 from reproduce.wtf_rl.settings import ROWS
@@ -111,7 +111,6 @@ WTF_RL = Paper(
     train,
     heard,
     decodings,
-    measures=("lm_log_prob", "greedy_lm_log_prob"),
     axes={"alpha": _WEIGHED, "rate": tuple(ROWS), "reward_shift": _WEIGHED},
     results={
         "results/distinctive_world": {},

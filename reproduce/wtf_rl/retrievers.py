@@ -8,15 +8,15 @@ import keras
 import numpy as np
 
 from reproduce.captioning.caption_data import about_data
-from reproduce.captioning.caption_data import data_for
 from reproduce.study import Study
-from reproduce.wtf_rl.mining import mined_neighbors
-from tfcap._ops import sequence_mask
+from tfcap._io import load_arrays
+from tfcap._io import save_arrays
 from tfcap.data import CaptionBatches
+from tfcap.data import nearest_neighbors
 from tfcap.losses import BidirectionalContrastiveLoss
-from tfcap.metrics import evaluate_retrieval
 from tfcap.models import DualEncoder
 from tfcap.models import RetrievalListener
+from tfcap.training import from_chief
 from tfcap.training import is_chief
 
 NETWORKS = {"dual_encoder": DualEncoder, "listener": RetrievalListener}
@@ -127,28 +127,37 @@ def neighbors(experiment):
     return {"neighbors": rows}
 
 
-def evaluate_retriever(
-    retriever, data, split: str = "test", batch_size: int = 250, features=None
-):
-    """Retrieval of images by human captions, and of captions by images."""
-    data, captions = data_for(retriever, data), getattr(data, split)
-    batches = CaptionBatches(
-        captions,
-        getattr(data, f"{split}_features"),
-        batch_size=1,
-        retriever_features=features,
-    )
-    key = getattr(retriever, "image_key", "image")
-    images, texts, owners = [], [], []
-    for inputs, rows in batches.evaluation(batch_size):
-        human = inputs["references"]
-        mask = sequence_mask(human, captions.vocabulary.eos)
-        images.append(retriever.embed_images(inputs[key], training=False))
-        heard = np.asarray(retriever.embed_texts(human, mask, training=False))
-        there = np.asarray(mask).any(-1)
-        texts.append(heard[there])
-        owners.append(np.asarray(rows)[np.nonzero(there)[0]])
-    return evaluate_retrieval(*map(np.concatenate, (images, texts, owners)))
+def mined_neighbors(retriever, batches, path, k: int = 5):
+    """The k images nearest to each one, found now unless they were before.
+
+    Returns:
+        Int32 array of shape `(M, k)`, for the `neighbors` of
+        `tfcap.data.CaptionBatches`.
+
+    Raises:
+        ValueError: If the file is another split's, or has fewer neighbours.
+    """
+    image_ids = np.array(np.asarray(batches.captions.image_ids).tolist())
+    if from_chief(os.path.exists(path)):
+        kept = load_arrays(path, ("image_ids", "rows"))
+        rows = kept["rows"]
+        same = np.array_equal(kept["image_ids"], image_ids)
+        if not same or rows.shape[1] < k:
+            raise ValueError(
+                f"`path` must hold {k} neighbours of each image of the split. "
+                f"Received: path={str(path)!r}, which holds {rows.shape[1]} of "
+                f"{len(rows)} images{'' if same else ', other ones'}. Name "
+                "another."
+            )
+        return rows[:, :k]
+    images = [
+        np.asarray(retriever.embed_images(inputs["image"], training=False))
+        for inputs, _ in batches.evaluation()
+    ]
+    rows = from_chief(nearest_neighbors(np.concatenate(images), k))
+    if is_chief():
+        save_arrays(path, {"image_ids": image_ids, "rows": rows})
+    return rows
 
 
 def _batches(data, split, settings, seed):

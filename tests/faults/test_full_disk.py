@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 from reproduce.sweep import Sweep
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tests.training.resumed import epochs_done
 from tests.training.resumed import fit

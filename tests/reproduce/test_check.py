@@ -8,9 +8,9 @@ from reproduce import check
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
-from reproduce.sweep_options import asked_grid
-from reproduce.sweep_options import sweep_parser
-from reproduce.sweep_records import load_records
+from reproduce.options import asked_grid
+from reproduce.options import sweep_parser
+from reproduce.sweep import load_records
 from reproduce.visdial.rows import ROWS
 
 

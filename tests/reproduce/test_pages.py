@@ -1,4 +1,5 @@
 import collections
+import json
 import re
 import shlex
 
@@ -8,11 +9,10 @@ from reproduce import pages
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
-from reproduce.sweep_options import asked_grid
-from reproduce.sweep_options import sweep_parser
-from reproduce.sweep_records import expand_grid
-from reproduce.sweep_records import read_lines
-from reproduce.sweep_records import settings_key
+from reproduce.options import asked_grid
+from reproduce.options import sweep_parser
+from reproduce.sweep import expand_grid
+from reproduce.sweep import settings_key
 
 RESULTS = pages.ROOT / "results"
 
@@ -163,6 +163,6 @@ def test_no_point_is_left_out_and_none_has_another_origin():
     names = {name for name, points in made.items() if points}
     assert names == {path.parent.name for path in RESULTS.glob("*/*.jsonl")}
     for name in sorted(names):
-        records = read_lines(RESULTS / name / "points.jsonl")
-        found = {settings_key(record["settings"]) for record in records}
+        lines = (RESULTS / name / "points.jsonl").read_text().splitlines()
+        found = {settings_key(json.loads(x)["settings"]) for x in lines}
         assert found == made[name], name

@@ -1,21 +1,22 @@
-import contextlib
 import os
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from reproduce.captioning import caption_files
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
 from reproduce.experiment import Experiment
-from reproduce.paper_sweep import check_panel
 from reproduce.paper_sweep import paper_sweep
 from reproduce.psst.paper import PSST
 from reproduce.sle.paper import SLE
 from reproduce.study import write_json
-from reproduce.sweep_records import expand_grid
+from reproduce.sweep import expand_grid
 from reproduce.wtf_rl.paper import WTF_RL
+from tests.eager import run_eagerly
+from tests.reproduce.captioning.tiny_files import SPLITS
 from tests.reproduce.captioning.tiny_files import grids
 from tests.reproduce.captioning.tiny_files import study
 from tests.reproduce.captioning.tiny_files import write_files
@@ -23,16 +24,7 @@ from tests.reproduce.psst.tiny_study import TINY
 from tests.reproduce.psst.tiny_study import data
 from tests.reproduce.sle.tiny_study import TINY as SLE_TINY
 
-pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 TAIL = ["val"] * 2 + ["test"] * 3
-
-
-@contextlib.contextmanager
-def run_eagerly():
-    # A dozen steps cost less than the graphs that would run them.
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
 
 
 def counts(paper, rows, **axes):
@@ -100,9 +92,8 @@ def test_points_are_those_of_the_experiment(tmp_path, asked):
         (1, "psst_multinomial", point),
         (1, "speaker_mle", {}),
     ]
-    for other in ({"split": "validation"}, {"given": {"name": "own"}}):
-        with pytest.raises(ValueError, match="same shared"):
-            paper_sweep(*about, **other)
+    with pytest.raises(ValueError, match="same shared"):
+        paper_sweep(*about, split="validation")
     asked.clear()
     grid = SLE.grid(["xe", "sll_sle"], [0, 1], alpha=[0.5])
     about = SLE, tmp_path / "sle", data(), SLE_TINY, grid
@@ -124,7 +115,7 @@ def test_all_points_are_under_the_scope_of_the_caller(tmp_path, asked):
     assert [found[-1] for found in asked] == [strategy, strategy]
 
 
-def test_finished_points_are_evaluated_again_where_they_are_kept(
+def test_scores_are_added_to_points_whose_networks_are_kept(
     tmp_path, monkeypatch
 ):
     found = {"cider_d": 1.0}
@@ -139,23 +130,19 @@ def test_finished_points_are_evaluated_again_where_they_are_kept(
     grid = PSST.grid(["luo2018"], lambda_=[1e-3])
     about = PSST, tmp_path, data(), TINY, grid, 0
     assert paper_sweep(*about).work() == 0
-    found |= {"cider_d": 2.0, "lm_log_prob": -2.0, "beam_lm_log_prob": -3.0}
+    found |= {"cider_d": 2.0, "meteor": 0.5}
     assert paper_sweep(*about).work() == 0
-    assert "lm_log_prob" not in paper_sweep(*about).records()[0]
+    assert "meteor" not in paper_sweep(*about).records()[0]
     # Without its networks it would be trained anew, and two be mixed.
     (tmp_path / "seed_0").rename(tmp_path / "elsewhere")
-    for options in ({"evaluate_again": True}, {"metrics": ["meteor"]}):
-        with pytest.raises(
-            ValueError, match="`directory`.*without seed_0.points"
-        ):
-            paper_sweep(*about, **options)
-    assert paper_sweep(*about).work() == 0
+    with pytest.raises(ValueError, match="`directory`.*without seed_0.points"):
+        paper_sweep(*about, metrics=["meteor"])
     (tmp_path / "elsewhere").rename(tmp_path / "seed_0")
-    again = paper_sweep(*about, evaluate_again=True)
+    again = paper_sweep(*about, metrics=["meteor"])
     assert again.work() == 0
     (record,) = again.records()
     # What was found first stands.
-    assert record["cider_d"] == 1.0 and record["beam_lm_log_prob"] == -3.0
+    assert record["cider_d"] == 1.0 and record["meteor"] == 0.5
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -276,12 +263,27 @@ def test_each_seed_of_a_sweep_takes_the_study_of_its_seed(
     assert asked == [(0, other), (1, os.path.join(other, "seed_1"))]
 
 
-def test_points_that_another_panel_has_heard_are_not_added_to():
-    class Panel:
-        def human_scores(self):
-            return {"human_strangers_r@10": 47.1}
+def test_other_data_of_the_same_size_are_refused(tmp_path):
+    root, out = write_files(tmp_path), tmp_path / "sweep"
+    grid = [{"method": "speaker_mle", "seed": 0}]
 
-    check_panel("there", [{}, {"human_strangers_r@10": 47.12}], Panel())
-    check_panel("there", [{"human_strangers_r@10": None}], None)
-    with pytest.raises(ValueError, match="`--strangers` must be the panel"):
-        check_panel("there", [{"human_strangers_r@10": 46.985}], Panel())
+    def sweep():
+        data = caption_files(TINY, root)
+        return paper_sweep(PSST, out, data, TINY, grid, verbose=0)
+
+    study(root, tmp_path / "one")
+    sweep()
+    path = root / "dataset_tiny.json"
+    path.write_text(path.read_text().replace("number 7", "number 8"))
+    with pytest.raises(ValueError, match="settings on the same data"):
+        sweep()
+    refused = "another study's ids, captions or features. "
+    with pytest.raises(ValueError, match=refused):
+        study(root, tmp_path / "one")
+    # The same images, split otherwise; and features of the same means.
+    write_files(root, splits=[*SPLITS[:5], "val", "train", *SPLITS[7:]])
+    with pytest.raises(ValueError, match=refused):
+        study(root, tmp_path / "one")
+    write_files(root, grids()[:, ::-1])
+    with pytest.raises(ValueError, match=refused):
+        study(root, tmp_path / "one")

@@ -3,9 +3,7 @@ import numpy as np
 from reproduce.point_log import kept_report
 from reproduce.point_log import log_point
 from reproduce.point_log import log_sweep
-from reproduce.psst.curves import main
 from reproduce.psst.paper import PSST
-from reproduce.sweep import Sweep
 from reproduce.world import Scene
 from reproduce.world import Thing
 from reproduce.world.truth import Truth
@@ -16,7 +14,6 @@ from tensorboard_plugin_tfcap.sources import Sources
 from tests.reproduce.captioning.tiny_records import RECORDS
 from tfcap.training import SpeakerReport
 
-NAMES = ("method", "lambda", "seed", "rho")
 POINT = {"method": "luo2018", "lambda": 0.001, "seed": 0}
 
 
@@ -25,13 +22,9 @@ def report(text="a dog"):
     return SpeakerReport({}, [7], [text], [["A dog."]], one, one, {}, {})
 
 
-def test_a_sweep_that_was_made_before_is_written(tmp_path, capsys):
-    folder, logs = tmp_path / "sweep", tmp_path / "logs"
-    grid = [{k: r[k] for k in NAMES if k in r} for r in RECORDS]
-    found = iter(RECORDS)
-    Sweep(folder, lambda settings, _: next(found), grid, verbose=0).work()
-    assert main([str(folder), "--tensorboard", str(logs)]) == 0
-    points = Sources(read_log(logs)).chosen().dataset(Query()).points
+def test_a_sweep_that_was_made_before_is_written(tmp_path):
+    log_sweep(tmp_path, PSST, {tmp_path / "sweep": RECORDS})
+    points = Sources(read_log(tmp_path)).chosen().dataset(Query()).points
     assert len(points) == len(RECORDS)
     assert {p.params.get("rho") for p in points} == {None, 0.25, 0.5}
     (run,) = [p for p in points if p.run == "luo2018/lambda=0.001,seed=0"]

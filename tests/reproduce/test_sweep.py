@@ -2,7 +2,6 @@ import errno
 import json
 import os
 import pathlib
-import re
 import shutil
 import threading
 
@@ -13,9 +12,13 @@ from reproduce import sweep as sweep_module
 from reproduce.locks import locked
 from reproduce.locks import made_once
 from reproduce.sweep import Sweep
-from reproduce.sweep_records import load_records
+from reproduce.sweep import expand_grid
+from reproduce.sweep import load_records
+from reproduce.sweep import settings_key
+from reproduce.sweep import settings_name
 
 GRID = {"method": ["psst", "st"], "lambda": [1e-3, 3e-3], "seed": 0}
+POINTS = [(m, x) for m in ("psst", "st") for x in (1e-3, 3e-3)]
 
 
 class Run:
@@ -27,31 +30,42 @@ class Run:
         self.broken = ()
 
     def __call__(self, settings, folder):
-        self.asked.append((settings["method"], settings["lambda"]))
+        self.asked.append((settings["method"], settings.pop("lambda")))
         if settings["method"] in self.broken:
             raise RuntimeError("no more memory")
-        return {"cider_d": 1 - settings["lambda"], **self.found}
+        return {"cider_d": 1 - self.asked[-1][1], **self.found}
 
 
 def sweep(folder, run, grid=GRID, **options):
     return Sweep(folder, run, grid, **{"verbose": 0, **options})
 
 
-def test_every_point_is_run_once_and_in_order(tmp_path):
-    run = Run()
-    made = sweep(tmp_path, run)
+def records_of(folder):
+    return sorted((folder / "points").glob("*/record.json"))
+
+
+def test_every_point_is_run_once_in_order_and_is_on_disk_when_done(tmp_path):
+    run, seen = Run(), []
+
+    def watched(settings, folder):
+        seen.append(len(records_of(tmp_path)))
+        return run(settings, folder)
+
+    made = sweep(tmp_path, watched)
     assert made.missing() == made.points and made.records() == []
     assert made.work() == 0 and made.work() == 0
-    wanted = [(m, x) for m in ("psst", "st") for x in (1e-3, 3e-3)]
-    assert run.asked == wanted
-    assert made.missing() == []
-    assert made.records() == load_records(tmp_path)
-    assert made.records()[1] == {
-        "method": "psst",
-        "lambda": 3e-3,
-        "seed": 0,
-        "cider_d": 0.997,
-    }
+    assert run.asked == POINTS and seen == [0, 1, 2, 3]
+    assert made.missing() == [] and made.records() == load_records(tmp_path)
+    about = {"method": "psst", "lambda": 3e-3, "seed": 0}
+    assert made.records()[1] == {**about, "cider_d": 0.997}
+    # A grid that has grown; what is done is neither run nor written again.
+    before = {path: path.read_bytes() for path in records_of(tmp_path)}
+    again = sweep(tmp_path, run, {**GRID, "lambda": [1e-3, 2e-3], "seed": 0.0})
+    again.work()
+    assert run.asked[4:] == [("psst", 2e-3), ("st", 2e-3)]
+    assert all(path.read_bytes() == text for path, text in before.items())
+    assert [r["lambda"] for r in again.records()] == [1e-3, 2e-3] * 2
+    assert len(load_records(tmp_path)) == 6
 
 
 def test_a_measure_that_cannot_be_had_takes_nothing_with_it(tmp_path, capsys):
@@ -63,6 +77,18 @@ def test_a_measure_that_cannot_be_had_takes_nothing_with_it(tmp_path, capsys):
     # It may have come since.
     assert len(sweep(tmp_path, run, measures=["spice"]).missing()) == 4
     assert made.work() == 0 and len(run.asked) == 4
+
+
+def test_a_measure_that_is_wanted_later_is_added_to_what_is_there(tmp_path):
+    sweep(tmp_path, lambda *_: {"cider_d": 1.0, "seconds": 3.0}).work()
+    found = {"cider_d": 2.0, "meteor": 0.3}
+    made = sweep(tmp_path, lambda *_: found, measures=["meteor"])
+    assert len(made.missing()) == len(made.incomplete()) == 4
+    assert made.work() == 0 and made.missing() == []
+    # What was found first stands.
+    for record in (*made.records(), *load_records(tmp_path)):
+        assert (record["cider_d"], record["meteor"]) == (1.0, 0.3)
+        assert record["seconds"] == 3.0
 
 
 def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path, capsys):
@@ -105,93 +131,58 @@ def test_a_point_has_a_folder_of_its_own_to_go_on_from(tmp_path):
     made = sweep(tmp_path, run)
     assert made.work() == 1 and made.work() == 0
     assert [r["steps"] for r in made.records()] == [2] * 4
-    assert len({made.folder(point) for point in made.points}) == 4
 
 
 def test_findings_are_kept_as_json_holds_them(tmp_path):
     found = {
         "r@1": np.float32(0.5),
-        "count": np.int64(3),
         "median_rank": float("nan"),
         "ranks": np.array([1.0, np.inf]),
         "per": {"spice": (1, 2)},
-        "seed": 0,
     }
-    made = sweep(tmp_path, Run(**found))
+    made = sweep(tmp_path, lambda *_: found, {"seed": 0})
     assert made.work() == 0
-    assert made.records()[0] == {
-        "method": "psst",
-        "lambda": 1e-3,
-        "cider_d": 0.999,
-        "r@1": 0.5,
-        "count": 3,
-        "median_rank": None,
-        "ranks": [1.0, None],
-        "per": {"spice": [1, 2]},
-        "seed": 0,
-    }
+    kept = {"median_rank": None, "ranks": [1.0, None], "per": {"spice": [1, 2]}}
+    assert made.records() == [{"seed": 0, "r@1": 0.5, **kept}]
+    made = sweep(tmp_path, lambda *_: {"model": object()}, {"seed": 1})
+    assert made.work() == 1 and made.failures()[0]["error"].startswith("TypeE")
 
 
-@pytest.mark.parametrize(
-    "run, message",
-    [
-        (lambda settings, folder: None, "TypeError: `run` must return a dict"),
-        (lambda settings, folder: {"seed": 3}, "ValueError: .*seed=3 for a"),
-        (lambda settings, folder: {"model": object()}, "TypeError: "),
-    ],
-)
-def test_findings_that_cannot_be_kept_are_failures(tmp_path, run, message):
-    made = sweep(tmp_path, run, {"seed": 0})
-    assert made.work() == 1
-    (failure,) = made.failures()
-    assert re.match(message, failure["error"])
-    assert made.records() == []
-
-
-def test_a_run_cannot_change_the_point_that_it_is(tmp_path):
-    def run(settings, folder):
-        settings["lambda"] = 7.0
-        return {"r@1": 1.0}
-
-    made = sweep(tmp_path, run)
-    made.work()
-    assert [r["lambda"] for r in made.records()] == [1e-3, 3e-3] * 2
-
-
-def test_a_folder_of_other_shared_settings_is_refused(tmp_path):
-    shared = {"data": "world", "epochs": 3, "sizes": (1, 2)}
+def test_a_folder_of_other_shared_settings_or_data_is_refused(tmp_path):
+    shared = {"digest": "one", "epochs": 3, "sizes": (1, 2)}
     sweep(tmp_path, Run(), shared=shared).work()
     sweep(tmp_path, Run(), shared=dict(reversed(shared.items())))
-    for other in ({**shared, "epochs": 4}, None):
-        with pytest.raises(ValueError, match="same shared settings. Received"):
+    for other in ({**shared, "epochs": 4}, {**shared, "digest": "two"}, None):
+        with pytest.raises(ValueError, match="sweep.json is of others"):
             sweep(tmp_path, Run(), shared=other)
+    # The records tell it, too: files may be copied from elsewhere.
+    (tmp_path / "sweep.json").unlink()
+    with pytest.raises(ValueError, match="record.json is of others"):
+        sweep(tmp_path, Run())
 
 
-def test_a_sweep_need_not_wait_for_other_processes(tmp_path):
-    run = Run()
-    made = sweep(tmp_path, run)
-    other = sweep(tmp_path, run)
-
-    def first(settings, folder):
-        # Meanwhile, another process does the rest and goes.
-        if settings["lambda"] == 1e-3 and settings["method"] == "psst":
-            assert other.work(wait=False) == 0
-        return run(settings, folder)
-
-    made.run = first
-    assert made.work() == 0
-    assert run.asked[-1] == ("psst", 1e-3) and len(run.asked) == 4
-
-
-def test_a_folder_without_records_is_refused(tmp_path):
+def test_published_records_are_lines_of_a_file(tmp_path):
     with pytest.raises(ValueError, match="without a record in points.jsonl"):
         load_records(tmp_path)
+    sweep(tmp_path, Run()).work()
+    wanted = load_records(tmp_path)
+    lines = [
+        json.dumps(json.loads(path.read_text())) + "\n"
+        for path in sorted(records_of(tmp_path), key=os.path.getmtime)
+    ]
+    shutil.rmtree(tmp_path / "points")
+    path = tmp_path / "points.jsonl"
+    path.write_text("".join(lines))
+    assert load_records(tmp_path) == wanted
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.warns(UserWarning, match="line 4 is not whole"):
+        assert load_records(tmp_path) == wanted[:3]
 
 
 @pytest.mark.parametrize(
     "others, match",
     [
-        ([{"digest": "aaaa"}, {"digest": "bbbb"}], "digest aaaa, digest bbbb"),
+        ([{"shared": "aaaa"}, {"shared": "bbbb"}], "settings aaaa, .* bbbb"),
         (
             [
                 {"result": {"human_strangers_r@10": recall}}
@@ -215,126 +206,13 @@ def test_points_that_do_not_compare_are_refused(tmp_path, others, match):
     assert len(load_records(tmp_path)) == 3
 
 
-def test_a_folder_is_of_the_data_that_it_was_made_with(tmp_path, capsys):
-    run = Run()
-    assert sweep(tmp_path, run, digest="one").work() == 0
-    assert sweep(tmp_path, run, digest="one").missing() == []
-    with pytest.raises(
-        ValueError, match="same data.*sweep.json is of data with"
-    ):
-        sweep(tmp_path, run, digest="two")
-    # The records tell it, too: files may be copied from elsewhere.
-    (tmp_path / "sweep.json").unlink()
-    with pytest.raises(ValueError, match="record.json is of data with other"):
-        sweep(tmp_path, run, digest="two")
-    assert len(run.asked) == 4
-
-
-def test_points_that_were_made_without_a_digest_count(tmp_path):
-    run = Run()
-    assert sweep(tmp_path, run).work() == 0
-    more = {**GRID, "seed": [0, 1]}
-    again = sweep(tmp_path, run, more, digest="one")
-    assert again.work() == 0 and len(run.asked) == 8
-    # From now on there is something to compare with.
-    with pytest.raises(ValueError, match="of data with other ids, captions"):
-        sweep(tmp_path, run, more, digest="two")
-    # And who has no digest reads all.
-    assert sweep(tmp_path, run, more).missing() == []
-
-
-def records_of(folder):
-    return sorted((folder / "points").glob("*/record.json"))
-
-
-def test_a_point_is_on_disk_the_moment_it_is_done(tmp_path):
-    seen = []
-
-    def run(settings, folder):
-        seen.append(len(records_of(tmp_path)))
-        return {}
-
-    sweep(tmp_path, run).work()
-    assert seen == [0, 1, 2, 3]
-
-
-def test_what_is_done_is_neither_run_nor_written_again(tmp_path):
-    sweep(tmp_path, Run()).work()
-    before = {path: path.read_bytes() for path in records_of(tmp_path)}
-    run = Run()
-    grid = {**GRID, "lambda": [0.001, 0.002], "seed": 0.0}
-    made = sweep(tmp_path, run, grid)
-    assert [p["lambda"] for p in made.missing()] == [0.002, 0.002]
-    made.work()
-    assert run.asked == [("psst", 0.002), ("st", 0.002)]
-    assert all(path.read_bytes() == text for path, text in before.items())
-    # Of this grid, in its order; and everything.
-    assert [r["lambda"] for r in made.records()] == [0.001, 0.002] * 2
-    assert len(load_records(tmp_path)) == 6
-
-
-def published(folder):
-    """The records of a sweep as one file of lines, without its folders."""
-    lines = [
-        json.dumps(json.loads(path.read_text())) + "\n"
-        for path in records_of(folder)
-    ]
-    shutil.rmtree(folder / "points")
-    (folder / "points.jsonl").write_text("".join(lines))
-    return folder / "points.jsonl"
-
-
-@pytest.mark.parametrize("publish", [False, True])
-def test_a_measure_that_is_wanted_later_is_added_to_what_is_there(
-    tmp_path, publish
-):
-    sweep(tmp_path, lambda *_: {"cider_d": 1.0, "seconds": 3.0}).work()
-    if publish:
-        published(tmp_path)
-    made = sweep(
-        tmp_path,
-        lambda *_: {"cider_d": 2.0, "meteor": 0.3},
-        measures=["meteor"],
-    )
-    assert len(made.missing()) == len(made.incomplete()) == 4
-    assert made.work() == 0 and made.missing() == []
-    # What was found first stands.
-    for record in (*made.records(), *load_records(tmp_path)):
-        assert (record["cider_d"], record["meteor"]) == (1.0, 0.3)
-        assert record["seconds"] == 3.0
-    assert len(load_records(tmp_path)) == 4
-
-
-def test_published_points_are_done(tmp_path):
-    sweep(tmp_path, Run()).work()
-    path = published(tmp_path)
-    assert len(load_records(tmp_path)) == 4
-    path.write_bytes(path.read_bytes()[:-20])
-    run = Run()
-    with pytest.warns(UserWarning, match="line 4 is not whole"):
-        made = sweep(tmp_path, run)
-    assert made.work() == 0 and len(run.asked) == 1
-    with pytest.warns(UserWarning, match="line 4 is not whole"):
-        assert len(load_records(tmp_path)) == len(made.records()) == 4
-
-
 def test_a_damaged_record_is_named(tmp_path):
-    made = sweep(tmp_path, Run())
-    made.work()
+    sweep(tmp_path, Run()).work()
     path = records_of(tmp_path)[0]
     path.write_text(path.read_text().replace("0.9", "9.9"))
-    for read in (load_records, lambda folder: sweep(folder, Run()).missing()):
+    for read in (load_records, lambda folder: sweep(folder, Run())):
         with pytest.raises(ValueError, match="the point is done again"):
             read(tmp_path)
-
-
-def test_records_of_other_shared_settings_are_refused(tmp_path):
-    # As where two sweeps were started in one folder at the same instant.
-    made = sweep(tmp_path / "a", Run(), shared={"epochs": 3})
-    sweep(tmp_path / "b", Run(), shared={"epochs": 4}).work()
-    os.rename(tmp_path / "b/points", tmp_path / "a/points")
-    with pytest.raises(ValueError, match="record.json is of others than"):
-        made.work()
 
 
 def test_a_point_that_ends_between_look_and_lock_is_not_run_again(
@@ -352,23 +230,46 @@ def test_a_point_that_ends_between_look_and_lock_is_not_run_again(
     assert made.work() == 0 and len(run.asked) == 4
 
 
+def test_grids_are_joined_and_a_point_is_there_once():
+    grid = [
+        {"method": "psst", "rho": [0.25, 0.75], "seed": [0, 1]},
+        {"method": "luo2018", "seed": [0, 1]},
+        {"seed": 1, "rho": 0.75, "method": "psst"},
+    ]
+    points = expand_grid(grid)
+    assert [tuple(point.values()) for point in points] == [
+        *[("psst", rho, seed) for rho in (0.25, 0.75) for seed in (0, 1)],
+        *[("luo2018", 0), ("luo2018", 1)],
+    ]
+    for value in (float("nan"), float("inf"), [[1]], object()):
+        with pytest.raises(ValueError, match="must be strings, finite"):
+            expand_grid({"lambda": [1.0, value]})
+
+
+def test_one_point_has_one_key_and_one_name():
+    first = {"seed": 0, "lambda": 1.0, "annealed": True, "rho": None}
+    again = {"rho": None, "annealed": True, "lambda": 1, "seed": -0.0}
+    assert settings_key(first) == settings_key(again)
+    assert settings_name(first)[-8:] == settings_name(again)[-8:]
+    for other in ({"a": 0}, {"a": True}, {"a": "1"}, {"a": 1, "b": None}):
+        assert settings_key(other) != settings_key({"a": 1})
+        assert settings_name(other) != settings_name({"a": 1})
+    name = settings_name({"path": "../a b/\u00e9", "text": "x" * 300})
+    assert name.startswith("path=.._a_b__,text=xxx") and len(name) < 120
+
+
 def test_a_file_is_made_once_by_threads_that_ask_for_it(tmp_path):
-    path, made = tmp_path / "folder" / "words", []
+    path, made, found = tmp_path / "folder" / "words", [], []
 
     def make():
         made.append(1)
         path.write_text("a dog")
         return "a dog"
 
-    found = []
-    threads = [
-        threading.Thread(
-            target=lambda: found.append(
-                made_once(path, pathlib.Path.read_text, make)
-            )
-        )
-        for _ in range(4)
-    ]
+    def ask():
+        found.append(made_once(path, pathlib.Path.read_text, make))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -17,7 +17,7 @@ from reproduce.comparisons.all.runs import runs_of
 from reproduce.comparisons.all.runs import title_of
 from reproduce.comparisons.all.runs import values
 from reproduce.point_log import log_sweep
-from reproduce.sweep_records import load_records
+from reproduce.sweep import load_records
 from tfcap._io import command
 from tfcap._io import whole_path
 from tfcap.curves import mean_interval

@@ -16,9 +16,9 @@ from reproduce.comparisons.all.tab import write_axes
 from reproduce.comparisons.all.tables import all_tables
 from reproduce.paper import Paper
 from reproduce.paper import Training
+from reproduce.paper import build
 from reproduce.psst.paper import PSST
 from reproduce.psst.paper import left
-from reproduce.rows import build
 from reproduce.spider.paper import state_units
 from reproduce.wtf_rl.paper import WTF_RL
 from tfcap.decoding import Sample
@@ -173,7 +173,6 @@ ALL = Paper(
     train,
     heard,
     decodings,
-    measures=("cpu_seconds",),
     axes={
         "lambda": [*PSST.axes["lambda"], *ROWS],
         "gamma": ("guided",),

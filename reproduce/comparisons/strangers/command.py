@@ -23,7 +23,7 @@ from reproduce.comparisons.strangers.strangers import MEAN
 from reproduce.comparisons.strangers.strangers import SPREAD
 from reproduce.comparisons.strangers.strangers import STRANGERS
 from reproduce.comparisons.strangers.strangers import Strangers
-from reproduce.sweep_options import add_stranger_options
+from reproduce.options import add_stranger_options
 from tfcap._io import command
 
 

@@ -20,7 +20,7 @@ from reproduce.comparisons.truth.rewards import truth_reward
 from reproduce.comparisons.truth.settings import SETTINGS
 from reproduce.comparisons.truth.tables import truth_tables
 from reproduce.paper import Paper
-from reproduce.rows import build
+from reproduce.paper import build
 from reproduce.world.truth import MEASURES
 from tfcap.decoding import Sample
 from tfcap.layers import PartialSamplingST
@@ -185,7 +185,6 @@ TRUTH = Paper(
     train=train,
     heard=speaker_alone_heard,
     decodings=lambda experiment: {"": experiment.greedy},
-    measures=("lm_log_prob", "truth"),
     axes={"alpha": ("mixed",), "rate": tuple(ROWS)},
     default=("mle", "precision", "recall", "f1", "utility"),
     tables=truth_tables,

@@ -1,13 +1,16 @@
 import dataclasses
+import json
+import pathlib
 from types import SimpleNamespace
 
 import pytest
 
 from reproduce.captioning.phases import self_critical
+from reproduce.paper import build
 from reproduce.psst.paper import AXES
 from reproduce.psst.settings import ROWS
 from reproduce.psst.settings import SETTINGS
-from reproduce.rows import build
+from reproduce.psst.settings import PSSTSettings
 from tests.eager import run_eagerly
 from tests.methods import stranger
 from tests.reproduce.psst.tiny_study import study
@@ -16,7 +19,9 @@ from tfcap.objectives import Episode
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import BLEU
 
-pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+RESULTS = pathlib.Path(__file__).parents[3] / "results"
+#: How names of rows begin whose listener learns along.
+JOINT = ("psst_", "st_", "dense", "reinforce_joint", "frozen_speaker")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +75,38 @@ def test_a_row_is_given_only_what_its_method_reads(row):
         "rho": settings.rho,
         "temperature": settings.temperature,
     }
-    build(given, networks, numbers, about)
+    model = build(given, networks, numbers, about)
+    joint = row.startswith(JOINT) and row != "psst_speaker"
+    learners = {"speaker"} | ({"listener"} if joint else set())
+    if row == "g_gan":
+        learners = {"speaker", "evaluator"}
+    if row.startswith("frozen_speaker"):
+        learners = {"listener"}
+    assert {*model.learners} == learners
+
+
+@pytest.mark.parametrize("name", ["world", "flickr8k"])
+def test_records_are_of_the_settings_that_are_there(name):
+    text = (RESULTS / f"tradeoff_{name}" / "sweep.json").read_text()
+    found = json.loads(text)["shared"]["settings"]
+    usual = dataclasses.asdict(PSSTSettings())
+    now = dataclasses.asdict(SETTINGS[name])
+    assert found == {k: v for k, v in now.items() if v != usual[k]}
+
+
+def test_lambda_weighs_the_sum_over_a_batch(experiment):
+    model = experiment.training("psst_multinomial", lambda_=0.01).model
+    discriminative, natural = objective_of(model).terms
+    assert discriminative.weight == pytest.approx(0.01)
+    assert discriminative.estimator.reduction == "sum"
+    assert natural.weight == pytest.approx(0.99)
+    assert len({id(x.objective) for x in model.learners.values()}) == 1
+
+
+def test_reinforce_alternates(experiment):
+    model = experiment.training("reinforce_joint", lambda_=0.01).model
+    turns = [model.playing(turn) for turn in range(3)]
+    assert turns == [("speaker",), ("listener",), ("speaker",)]
 
 
 def objective_of(model):

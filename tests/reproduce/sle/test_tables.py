@@ -1,8 +1,4 @@
-import pytest
-
-from reproduce.command import main
 from reproduce.sle.tables import sequence_tables
-from reproduce.sweep import Sweep
 
 SCORES = {"cider_d": 0.5, "beam_cider_d": 0.6, "rs_div_1": 0.3, "bleu_4": 0.2}
 
@@ -77,22 +73,3 @@ def test_rates_are_set_side_by_side_with_their_span():
     assert rows == [["pg_cider", "0.500", "0.800", "0.300", "1"]]
     names = [table.name for table in sequence_tables(found[:1], "")]
     assert names == ["SPIDEr"]
-
-
-@pytest.mark.parametrize("form", [[], ["--form", "text"]])
-def test_the_command_reads_sweeps(tmp_path, capsys, form):
-    points = {(r["method"], r["seed"]): r for r in records(xe=0.0, sll=0.1)}
-
-    def run(settings, folder):
-        return points[settings["method"], settings["seed"]]
-
-    grid = {"method": ["xe", "sll"], "seed": [0, 1]}
-    Sweep(tmp_path / "world", run, grid, verbose=0).work()
-    assert main(["tables", "sle", str(tmp_path / "world"), *form]) == 0
-    told = capsys.readouterr().out
-    assert "SLE, Table 2: the best beam" in told and "Found on: world" in told
-
-
-def test_a_folder_without_points_is_an_error_in_words(tmp_path, capsys):
-    assert main(["tables", "sle", str(tmp_path)]) == 2
-    assert "must be of a sweep with a point" in capsys.readouterr().err

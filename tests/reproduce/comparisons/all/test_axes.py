@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-import sys
 import time
 import types
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 from reproduce.command import main
-from reproduce.command import run_processes
 from reproduce.comparisons.all import figure
 from reproduce.comparisons.all import paper as axes
 from reproduce.comparisons.all import settings as numbers
@@ -30,8 +28,8 @@ from reproduce.comparisons.all.runs import title_of
 from reproduce.comparisons.all.tab import write_axes
 from reproduce.comparisons.all.tables import all_tables
 from reproduce.experiment import Experiment
+from reproduce.options import sweep_parser
 from reproduce.sle.paper import SLE
-from reproduce.sweep_options import sweep_parser
 from reproduce.wtf_rl.paper import WTF_RL
 from tensorboard_plugin_tfcap import report
 from tests.eager import run_eagerly
@@ -332,24 +330,3 @@ def test_the_figure_has_a_panel_a_family_and_names_few(drawn):
     np.testing.assert_array_equal(
         curves["psst_multinomial"][:, :, 0], [[0.8, 81.0], [0.5, 60.0]]
     )
-
-
-def test_processes_share_the_threads_and_the_worst_status_is_returned(
-    tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr("os.cpu_count", lambda: 4)
-    monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
-    code = (
-        "import os, sys; name = os.getpid();"
-        "text = os.environ['TF_NUM_INTRAOP_THREADS'] + sys.argv[2];"
-        "open(f'{sys.argv[1]}/{name}', 'w').write(text);"
-        "os.kill(name, 15) if sys.argv[2] == 'die' else sys.exit(3)"
-    )
-    program = (sys.executable, "-S", "-c", code, str(tmp_path))
-    assert run_processes(["end"], 2, program) == 3
-    found = [path.read_text() for path in tmp_path.iterdir()]
-    assert found == ["2end", "2end"]
-    assert run_processes(["die"], 1, program) == 128 + 15
-    with pytest.raises(SystemExit):
-        main(["all", "--processes", "0"])
-    assert "`--processes` must be positive" in capsys.readouterr().err
