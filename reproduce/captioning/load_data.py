@@ -8,8 +8,8 @@ import os
 import numpy as np
 
 from reproduce.captioning.caption_data import CaptionData
+from reproduce.world import SPLITS
 from reproduce.world import motion_scores
-from reproduce.world.built_folder import SPLITS
 from reproduce.world.features import other_scenes
 from reproduce.world.features import video_world_with_features
 from reproduce.world.features import world_with_features

@@ -3,8 +3,8 @@
 import functools
 import itertools
 
-from reproduce.world.scene import FAR_APART
-from reproduce.world.scene import Scene
+from reproduce.world.scenes import FAR_APART
+from reproduce.world.scenes import Scene
 from reproduce.world.truth.lexicon import CORNER
 from reproduce.world.words import VALUES
 

@@ -26,11 +26,11 @@ from reproduce.world.caption_words import SCENERY
 from reproduce.world.caption_words import VERBS
 from reproduce.world.caption_words import VIDEO_OPENERS
 from reproduce.world.caption_words import WAYS
-from reproduce.world.caption_words import plural
 from reproduce.world.judging import WORD_VALUES
-from reproduce.world.scene import COLORS
+from reproduce.world.scenes import COLORS
 from reproduce.world.words import SYNONYMS
 from reproduce.world.words import VALUES
+from reproduce.world.words import plural
 
 #: Places that are no third of the image: any of its corners.
 CORNER = frozenset(["corner"])

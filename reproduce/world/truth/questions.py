@@ -8,9 +8,9 @@ import numpy as np
 
 from reproduce.world.captions import describe
 from reproduce.world.captions import describe_video
-from reproduce.world.sampler import sample_scene
-from reproduce.world.sampler import sample_video
-from reproduce.world.scene import SHAPES
+from reproduce.world.clips import sample_video
+from reproduce.world.scenes import SHAPES
+from reproduce.world.scenes import sample_scene
 from reproduce.world.truth.claims import Claims
 from reproduce.world.truth.facts import LOOK_SLOTS
 from reproduce.world.truth.facts import Facts

@@ -3,13 +3,13 @@
 import functools
 import re
 
+from reproduce.world.clips import MOVES
 from reproduce.world.truth.claims import Claims
 from reproduce.world.truth.claims import Happening
 from reproduce.world.truth.claims import Mention
 from reproduce.world.truth.claims import Phrase
 from reproduce.world.truth.facts import slot_of
 from reproduce.world.truth.lexicon import longest
-from reproduce.world.videos import MOVES
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reproduce.world.scene import SHAPES
+from reproduce.world.scenes import SHAPES
 from reproduce.world.truth.facts import Facts
 from reproduce.world.truth.judgement import Judgement
 from reproduce.world.truth.judgement import judge_claims

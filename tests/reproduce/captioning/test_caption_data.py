@@ -137,10 +137,12 @@ def test_two_files_of_captions_are_one_too_many(root):
         caption_files(TINY, root)
 
 
-def test_videos_of_the_world_are_captioned(tmp_path):
-    data = caption_videos(
-        TINY, tmp_path, verbose=0, encoder=SceneEncoder(filters=2), **VIDEOS
+def test_videos_of_the_world_are_captioned(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "reproduce.world.features.pretrain_scene_encoder",
+        lambda *args, **options: SceneEncoder(filters=2),
     )
+    data = caption_videos(TINY, tmp_path, verbose=0, **VIDEOS)
     assert [len(x) for x in (data.train, data.validation, data.test)] == [
         4,
         2,

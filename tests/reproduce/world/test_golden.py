@@ -1,5 +1,6 @@
 """The drawn world stays the same for a seed, since results were drawn of it."""
 
+import dataclasses
 import hashlib
 import json
 
@@ -10,8 +11,6 @@ from reproduce.world import describe_video
 from reproduce.world import judge_video
 from reproduce.world import sample_scene
 from reproduce.world import sample_video
-from reproduce.world import scene_to_dict
-from reproduce.world import video_to_dict
 from reproduce.world.candidates import build_options
 from reproduce.world.dialogs import make_dialog
 
@@ -42,12 +41,12 @@ def test_scenes_captions_dialogs_and_videos_are_those_of_before():
         for caption in sum(told, [])
     ]
     assert {
-        "scenes": digest(list(map(scene_to_dict, scenes))),
+        "scenes": digest(list(map(dataclasses.asdict, scenes))),
         "captions": digest(captions),
         "rounds": digest(rounds),
         "candidates": digest(options.indices.tolist()),
         "relevance": digest(options.relevance.tolist()),
-        "videos": digest(list(map(video_to_dict, videos))),
+        "videos": digest(list(map(dataclasses.asdict, videos))),
         "video captions": digest(told),
         "grades": digest(grades),
     } == {

@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pytest
 
+from reproduce.world import COLORS
 from reproduce.world import SHAPES
 from reproduce.world import Scene
 from reproduce.world import Thing
@@ -13,8 +14,6 @@ from reproduce.world import sample_scene
 from reproduce.world import sample_video
 from reproduce.world.caption_words import NOUNS
 from reproduce.world.caption_words import RELATIONS
-from reproduce.world.caption_words import plural
-from reproduce.world.scene import COLORS
 from reproduce.world.truth import Facts
 from reproduce.world.truth import Truth
 from reproduce.world.truth import judge_claims
@@ -22,6 +21,7 @@ from reproduce.world.truth import read_answers
 from reproduce.world.truth import read_caption
 from reproduce.world.truth import true_answers
 from reproduce.world.truth.lexicon import lexicon
+from reproduce.world.words import plural
 from tfcap.text.scores.chair import ObjectSynonyms
 from tfcap.text.scores.chair import chair
 
