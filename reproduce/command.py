@@ -188,6 +188,7 @@ def run_processes(
 def _sweep(paper, options, most):
     # TensorFlow takes a moment: not for `--help`.
     from reproduce.captioning.load_data import WORLDS
+    from reproduce.captioning.load_data import drawn_sizes
     from reproduce.captioning.load_data import load_data
     from reproduce.paper_sweep import paper_sweep
 
@@ -201,7 +202,7 @@ def _sweep(paper, options, most):
         )
         grid = asked_grid(paper, options)
         _check_metrics(options.metrics)
-        drawn = options.data in WORLDS
+        drawn, sizes = options.data in WORLDS, drawn_sizes(options)
         data = load_data(
             options.data,
             settings,
@@ -211,7 +212,7 @@ def _sweep(paper, options, most):
             options.images,
             options.limit,
             # As Keras counts: a bar is 1, and a line an epoch 2.
-            **({"verbose": (0, 2, 1)[verbose]} if drawn else {}),
+            **({"verbose": (0, 2, 1)[verbose], **sizes} if drawn else {}),
         )
         if verbose:
             _tell_data(data)

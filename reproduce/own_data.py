@@ -12,8 +12,9 @@ MIN_COUNT_HELP = (
     "least occurrences of a word that is known (default: that of the settings)"
 )
 LIMIT_HELP = (
-    "no more than the first images of a split of data in files, such as "
-    "train=8000,test=1000; words are those of the whole (default: all)"
+    "no more than the first images of a split, such as train=8000,test=1000: "
+    "of data in files, with the words of the whole; of drawn data, so many are "
+    "drawn (default: all)"
 )
 _ENDING = "_epochs"
 _SPLITS = ("train", "val", "test")

@@ -139,6 +139,14 @@ def caption_files(settings, root, train="train", images=None, limits=None):
 
 #: How data are loaded that are not read from files, by their names.
 WORLDS = {"world": caption_world, "clips": caption_videos}
+#: Sizes of drawn data that are not their own, by settings.
+SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
+
+
+def drawn_sizes(options) -> dict:
+    """Sizes of drawn data that the options of a command ask for."""
+    limits = getattr(options, "limit", None) or {}
+    return {**SIZES.get(options.settings, {}), **limits}
 
 
 def load_data(
@@ -155,13 +163,13 @@ def load_data(
 
     Args:
         images: String or path of the folder of the photographs. Optional.
-        limits: As that of `caption_files()`. Optional.
+        limits: As that of `caption_files()`, for data in files. Optional.
         before: Function without arguments that is called before data are
             loaded, which may take minutes. Optional.
     """
     if name not in WORLDS and root is None:
         raise ValueError(f"--data {name} needs --root, a folder.")
-    of_files = {"train-split": train_split, "images": images, "limit": limits}
+    of_files = {"train-split": train_split, "images": images}
     for option, value in of_files.items():
         if name in WORLDS and value is not None:
             raise ValueError(
