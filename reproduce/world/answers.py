@@ -23,10 +23,9 @@ from reproduce.world.words import length
 from reproduce.world.words import plural
 from reproduce.world.words import zipf
 
-TERSE, NORMAL, VERBOSE = "terse", "normal", "verbose"
-# Shares of the answers of each that are bare, or adorned with details; the
-# rest are paraphrases.
-_STYLES = {TERSE: (0.87, 0.00), NORMAL: (0.36, 0.33), VERBOSE: (0.04, 0.87)}
+# Shares of the answers that are bare, or adorned with details, of a terse, a
+# normal and a talkative annotator; the rest are paraphrases.
+_TERSE, _NORMAL, _TALKATIVE = (0.87, 0.00), (0.36, 0.33), (0.04, 0.87)
 # An answer's manner: the bare word, a paraphrase, further details.
 _BARE, _PARAPHRASE, _ADORNED = 0, 1, 2
 _TYPO_ODDS = 0.008
@@ -61,7 +60,8 @@ class Annotator:
     def __init__(self, rng: np.random.Generator):
         self.rng = rng
         draw = rng.random()
-        self.style = TERSE if draw < 0.5 else NORMAL if draw < 0.78 else VERBOSE
+        self.style = _NORMAL if draw < 0.78 else _TALKATIVE
+        self.style = _TERSE if draw < 0.5 else self.style
         self._comma = "," if rng.random() < 0.4 else ""
         self._numbers = NUMBERS[int(rng.random() < 0.6)]
         self._habits = {}
@@ -77,22 +77,18 @@ class Annotator:
         if truth.doubt == SUBJECTIVE:
             unsure = self.chance(0.3)
         if unsure:
-            return self.zipf(HEDGES, 1.6 if self.style == TERSE else 0.9)
-        draw, (bare, adorned) = self.rng.random(), _STYLES[self.style]
+            return self.zipf(HEDGES, 1.6 if self.style == _TERSE else 0.9)
+        draw, (bare, adorned) = self.rng.random(), self.style
         manner = _BARE if draw < bare else _PARAPHRASE
         manner = _ADORNED if draw > 1 - adorned else manner
         if truth.polarity:
             text = self._polar(question, manner)
         elif truth.number >= 0:
             text = self._number(truth, manner)
-        elif truth.slot == "background":
-            text = self._ground(truth, manner)
-        elif truth.slot == "shape":
-            text = self._neighbor(truth, manner)
-        elif truth.slot in _POSITIONS:
-            text = self._position(truth, manner)
         else:
-            text = self._attribute(truth, manner)
+            about = {"background": self._ground, "shape": self._neighbor}
+            about |= dict.fromkeys(_POSITIONS, self._position)
+            text = about.get(truth.slot, self._attribute)(truth, manner)
         if self.rng.random() > _TYPO_ODDS:
             return text
         return " ".join(_SLIPS.get(word, word) for word in text.split())
@@ -297,14 +293,7 @@ class Annotator:
             words.append(self.word(value))
         return words
 
-    def phrase(
-        self,
-        values: set[str],
-        budget: int,
-        asked: str | None = None,
-        shape: float = 0.35,
-        position: float = 0.55,
-    ) -> str:
+    def phrase(self, values, budget, asked=None, shape=0.35, position=0.55):
         """Describes a thing with two or three details that are true of it.
 
         Args:

@@ -149,25 +149,24 @@ _BETWEEN = {
 # fmt: on
 
 
-@dataclasses.dataclass(frozen=True)
-class Round:
-    """A question, what the annotator said, and what holds.
+class Round(NamedTuple):
+    """A question, what holds, and what the annotator said.
 
     Args:
         question: String, without a question mark, as VisDial stores them.
         kind: String, a kind of question: `"color"`, `"existence"`, ...
+        truth: `Truth`, by which `judge()` grades any other answer.
         target: Tuple of integers, the things of the scene that are asked
             about.
-        truth: `Truth`, by which `judge()` grades any other answer.
         pronoun: Boolean, whether only the history tells what is meant.
     """
 
     question: str
-    answer: str
     kind: str
-    target: tuple[int, ...]
     truth: Truth
+    target: tuple[int, ...]
     pronoun: bool
+    answer: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,14 +211,8 @@ def make_dialog(scene, caption: str, rng: np.random.Generator) -> WorldDialog:
         spoken = question
         if rng.random() < _WRONG_ODDS:
             spoken = question._replace(truth=_mistaken(question.truth, rng))
-        played[question.text] = Round(
-            question.text,
-            annotator.answer(spoken),
-            question.kind,
-            question.target,
-            question.truth,
-            question.pronoun,
-        )
+        *asked, _ = question
+        played[question.text] = Round(*asked, annotator.answer(spoken))
     return WorldDialog(caption, list(played.values()))
 
 
@@ -274,7 +267,7 @@ class Entity:
 
 
 class Question(NamedTuple):
-    """A question with what its right answers have in common.
+    """A question, as in a `Round`.
 
     Args:
         focus: `Entity` that the dialog turns to, or None.
@@ -301,19 +294,15 @@ class Conversation:
             thing.looks | {*scene.region(i), scene.background}
             for i, thing in enumerate(scene.things)
         )
-        self.entities, self._asked = [], set()
+        self.entities, self.asked = [], set()
         for description in _mentions(caption):
             self.mention(description)
         self.focus = self.entities[0] if self.entities else None
 
-    def was_asked(self, key):
-        """Check whether something was asked."""
-        return key in self._asked
-
     def is_new(self, key):
         """Check whether something was not asked, and note that it is now."""
-        new = key not in self._asked
-        self._asked.add(key)
+        new = key not in self.asked
+        self.asked.add(key)
         return new
 
     def matching(self, description):
@@ -434,7 +423,7 @@ def _existence(talk):
         topic, noun, many = _existence_topic(talk, wanted)
         matches = talk.matching(topic)
         known = any(e.indices == matches for e in talk.entities)
-        if talk.was_asked(("exist", topic)) or (known and matches):
+        if ("exist", topic) in talk.asked or (known and matches):
             continue
         if bool(matches) != wanted:
             continue
@@ -526,7 +515,7 @@ def _count(talk):
         return None
     matches = talk.matching(topic)
     text, pronoun = talk.zipf(_COUNT).format(nps=noun), False
-    of_all = talk.was_asked(("count", frozenset())) and topic - VALUES["shape"]
+    of_all = ("count", frozenset()) in talk.asked and topic - VALUES["shape"]
     if of_all and talk.chance(0.6):
         text, pronoun = f"how many of them are {noun.split()[0]}", True
     focus = talk.mention(topic, matches) if topic and matches else None
@@ -663,7 +652,7 @@ def _ground(talk):
         return Question(text, "ground", truth, pronoun="the" not in text)
     if talk.chance(0.52):
         ground = talk.pick([b for b in BACKGROUNDS if b != ground])
-    if talk.was_asked("ground") or not talk.is_new(("ground", ground)):
+    if "ground" in talk.asked or not talk.is_new(("ground", ground)):
         return None
     if ground in value:
         talk.is_new("ground")

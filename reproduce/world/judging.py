@@ -122,18 +122,16 @@ def relevance(answers, truths) -> NDArray:
         Float32 array of the broadcast shape, see `judge()`.
     """
     answers, truths = answers.view(np.recarray), truths.view(np.recarray)
-    claims = np.moveaxis(answers.claims, -1, 0)
+    claims, objects = np.moveaxis(answers.claims, -1, 0), truths.objects
     counted = answers.number >= 0
-    countable = truths.number >= 0
-    miscounted = counted & countable & (answers.number != truths.number)
-    sound = ~miscounted
+    number = counted & (truths.number >= 0)
+    sound = ~number | (answers.number == truths.number)
     for claim in claims:
-        sound &= _holds(claim, truths.objects)
+        # Empty, or true of at least one object.
+        sound &= ((claim[..., None] & ~objects) == 0).any(-1)
     named = np.bitwise_or.reduce(claims) & truths.slot
     full = np.where(truths.value == 0, named != 0, named == truths.value)
     some = (named != 0) & ((named & ~truths.value) == 0) & (truths.value != 0)
-    number = counted & countable
-
     polar = truths.polarity > 0
     silent = answers.polarity == 0
     agrees = (answers.polarity == truths.polarity) & polar
@@ -142,23 +140,13 @@ def relevance(answers, truths) -> NDArray:
     answers_open = silent & ~polar & (full | number)
     partly = silent & ~polar & some & ~full
     right = sound & (agrees | implied | answers_open)
-    denied = answers.denied != 0
-    right &= ~denied | (answers.denied == truths.topic)
-    loose = (counted & (truths.number < 0)) | (
-        (answers.frame != 0) & ((answers.frame & truths.frames) == 0)
-    )
+    right &= (answers.denied == 0) | (answers.denied == truths.topic)
+    strange = (answers.frame != 0) & ((answers.frame & truths.frames) == 0)
+    loose = (counted & ~number) | strange
     half = (right & ((answers.soft > 0) | loose)) | (sound & partly)
     grade = np.where(half, 0.5, np.where(right, 1.0, 0.0))
     hedged = np.asarray(HEDGE_GRADES)[truths.doubt]
     return np.where(answers.hedge > 0, hedged, grade).astype(np.float32)
-
-
-def _holds(claim, objects):
-    """Mask of claims that are empty or true of at least one object."""
-    held = claim == 0
-    for i in range(_MOST_THINGS):
-        held = held | ((claim & ~objects[..., i]) == 0)
-    return held
 
 
 YES, NO = 1, 2

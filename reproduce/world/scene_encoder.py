@@ -1,5 +1,7 @@
 """Image encoder of the synthetic world, and the labels to train it on."""
 
+import functools
+
 import keras
 import numpy as np
 from keras import ops
@@ -75,19 +77,14 @@ class SceneEncoder(keras.Model):
             for name, values in LOOKS.items()
         }
         self.background = dense(len(BACKGROUNDS), name="background")
+        # Neither is trained.
+        orthogonal = keras.initializers.Orthogonal(seed=0)
+        options = {"kernel_initializer": orthogonal, "use_bias": False}
         self.directions = dense(
-            _LOOKS_UNITS,
-            use_bias=False,
-            kernel_initializer=keras.initializers.Orthogonal(seed=0),
-            trainable=False,
-            name="directions",
+            _LOOKS_UNITS, trainable=False, name="directions", **options
         )
-        self.whiten = dense(
-            _LOOKS_UNITS,
-            kernel_initializer="identity",
-            trainable=False,
-            name="whiten",
-        )
+        options = {"kernel_initializer": "identity", "trainable": False}
+        self.whiten = dense(_LOOKS_UNITS, name="whiten", **options)
 
     def build(self, input_shape):
         # All layers, also those that recognition alone does not call.
@@ -136,22 +133,19 @@ class SceneEncoder(keras.Model):
 
 def _trunk(filters):
     """Three halvings of the resolution, from 64 to 8 cells a side."""
-    layers = []
+    layers = keras.layers
+    convolution = functools.partial(
+        layers.Conv2D, padding="same", use_bias=False
+    )
     plan = [(1, 4, 2), (1, 3, 1), (2, 3, 2), (2, 3, 1), (4, 3, 2), (4, 3, 1)]
-    for i, (width, kernel, strides) in enumerate(plan):
-        layers += [
-            keras.layers.Conv2D(
-                width * filters,
-                kernel,
-                strides=strides,
-                padding="same",
-                use_bias=False,
-                name=f"conv{i}",
-            ),
-            keras.layers.BatchNormalization(momentum=0.9, name=f"norm{i}"),
-            keras.layers.ReLU(name=f"relu{i}"),
+    trunk = []
+    for i, (width, kernel, stride) in enumerate(plan):
+        trunk += [
+            convolution(width * filters, kernel, stride, name=f"conv{i}"),
+            layers.BatchNormalization(momentum=0.9, name=f"norm{i}"),
+            layers.ReLU(name=f"relu{i}"),
         ]
-    return layers
+    return trunk
 
 
 def _position_code():

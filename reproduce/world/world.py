@@ -51,7 +51,7 @@ class _Built:
         self.root, self.about = pathlib.Path(root), about
 
     def _pixels(self, name, split):
-        path = self.root / f"{name}_{_known(split)}.npy"
+        path = self.root / f"{name}_{split}.npy"
         return np.load(path, mmap_mode="r")
 
 
@@ -73,7 +73,7 @@ class World(_Built):
     def image_ids(self, split):
         """Integers, unique over the splits, in the order of the images."""
         sizes = self.about["sizes"]
-        before = SPLITS[: SPLITS.index(_known(split))]
+        before = SPLITS[: SPLITS.index(split)]
         first = 1 + sum(sizes[name] for name in before)
         return list(range(first, first + sizes[split]))
 
@@ -92,11 +92,11 @@ class World(_Built):
 
     def visdial_path(self, split):
         """Dialogs of a split, in the layout of VisDial v1.0."""
-        return self.root / f"visdial_world_{_known(split)}.json"
+        return self.root / f"visdial_world_{split}.json"
 
     def dense_path(self, split):
         """Relevance of each candidate, as VisDial's dense annotations."""
-        name = f"visdial_world_{_known(split)}_dense_annotations.json"
+        name = f"visdial_world_{split}_dense_annotations.json"
         return self.root / name
 
 
@@ -117,7 +117,7 @@ class VideoWorld(_Built):
 
     def video_ids(self, split):
         """Names, unique over the splits, in the order of the videos."""
-        count = self.about["sizes"][_known(split)]
+        count = self.about["sizes"][split]
         return [f"world_{split}_{number:06d}" for number in range(count)]
 
     def videos(self, split):
@@ -277,18 +277,9 @@ def _checked(least_train, **sizes):
     return sizes
 
 
-def _known(split):
-    """The name of a split, if it is one."""
-    if split not in SPLITS:
-        raise ValueError(
-            f"`split` must be one of {SPLITS}. Received: split={split!r}"
-        )
-    return split
-
-
 def _drawn(sample, about, split):
     """Scenes or videos of a split, and the generator of what is said."""
-    index = SPLITS.index(_known(split))
+    index = SPLITS.index(split)
     rng = np.random.default_rng([about["seed"], index])
     return [sample(rng) for _ in range(about["sizes"][split])], rng
 

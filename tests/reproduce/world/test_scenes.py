@@ -6,7 +6,6 @@ from reproduce.world import SHAPES
 from reproduce.world import Scene
 from reproduce.world import Thing
 from reproduce.world import dense_targets
-from reproduce.world.scenes import draw
 from reproduce.world.scenes import signed_distance
 
 OPPOSITE = {"left": "right", "above": "below", "in_front": "behind"}
@@ -42,20 +41,6 @@ def test_scenes_have_the_statistics_that_they_should(scenes):
     colors = [t.color for t in things]
     assert set(colors) == {*COLORS} and {t.shape for t in things} == {*SHAPES}
     assert colors.count("red") > 3 * colors.count("purple") > 0
-
-
-def test_values_come_with_their_odds():
-    rng = np.random.default_rng(0)
-    drawn = [draw(rng, {"a": 3.0, "b": 1.0}) for _ in range(4000)]
-    assert abs(drawn.count("a") / 4000 - 0.75) < 0.03
-
-
-def test_find_takes_all_given_attributes_together():
-    things = thing(), thing(color="blue", x=50), thing("box", y=50)
-    scene = Scene("sand", things)
-    assert scene.find(shape="ball") == (0, 1)
-    assert scene.find(shape="ball", color="blue") == (1,)
-    assert scene.find(color="green") == () and scene.find() == (0, 1, 2)
 
 
 def test_relations_of_a_pair_are_opposite(scenes):
