@@ -29,7 +29,7 @@ def raw_captions():
     import numpy as np
 
     from reproduce.world.captions import describe
-    from reproduce.world.sampler import sample_scene
+    from reproduce.world.scenes import sample_scene
 
     path = os.environ.get("TFCAP_CAPTIONS")
     if not path:

@@ -125,6 +125,7 @@ def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
     options = sweep_parser(paper).parse_args(arguments)
     # TensorFlow takes a moment: not for `--help`.
     from reproduce.captioning.load_data import WORLDS
+    from reproduce.captioning.load_data import drawn_sizes
     from reproduce.captioning.load_data import load_data
     from reproduce.paper_sweep import paper_sweep
 
@@ -136,7 +137,7 @@ def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
         )
         grid = asked_grid(paper, options)
         _check_metrics(options.metrics)
-        drawn = options.data in WORLDS
+        drawn, sizes = options.data in WORLDS, drawn_sizes(options)
         data = load_data(
             options.data,
             settings,
@@ -146,7 +147,7 @@ def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
             options.images,
             options.limit,
             # As Keras counts: a line an epoch is 2.
-            **({"verbose": 2 * verbose} if drawn else {}),
+            **({"verbose": 2 * verbose, **sizes} if drawn else {}),
         )
         if verbose:
             _tell_data(data)

@@ -8,6 +8,7 @@ import warnings
 
 import tensorflow as tf
 
+from reproduce.captioning.load_data import SIZES
 from reproduce.captioning.load_data import WORLDS
 from reproduce.captioning.load_data import load_data
 from reproduce.options import adapted
@@ -16,9 +17,6 @@ from tfcap._io import make_folder
 from tfcap.launch import run_as_workers
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
-
-#: Sizes of the embedded world where they are not its own.
-SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
 
 
 def example_parser(description: str, folder: str, paper):

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from reproduce.world.truth import claim_places
+from reproduce.world.reader import claim_places
+from reproduce.world.reader import read_caption
 from reproduce.world.truth import fact_weights
-from reproduce.world.truth import read_caption
 from tensorboard_plugin_tfcap.summary import Claim
 from tensorboard_plugin_tfcap.summary import Sample
 

@@ -59,8 +59,9 @@ def sweep_parser(paper):
         "--limit",
         type=image_limits,
         metavar="SPLIT=N",
-        help="no more than the first images of a split of data in files, such "
-        "as train=8000,test=1000; words are those of the whole (default: all)",
+        help="no more than the first images of a split, such as "
+        "train=8000,test=1000: of data in files, with the words of the whole; "
+        "of drawn data, so many are drawn (default: all)",
     )
     add("--settings", choices=[*paper.settings], help="default: of the data")
     add_training_options(add, next(iter(paper.settings.values())))

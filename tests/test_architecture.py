@@ -93,10 +93,6 @@ NEED_DATA = {
     "reproduce.world": {
         "VideoWorld",
         "World",
-        "video_from_dict",
-        "video_to_dict",
-        "scene_from_dict",
-        "scene_to_dict",
     },
     "tfcap.decoding": {"stepwise_log_probs"},
     "tfcap.layers": {"ProbabilityChannel"},

@@ -8,8 +8,8 @@ import os
 import numpy as np
 
 from reproduce.captioning.caption_data import CaptionData
+from reproduce.world import SPLITS
 from reproduce.world import motion_scores
-from reproduce.world.built_folder import SPLITS
 from reproduce.world.features import other_scenes
 from reproduce.world.features import video_world_with_features
 from reproduce.world.features import world_with_features
@@ -134,6 +134,14 @@ def caption_files(settings, root, train="train", images=None, limits=None):
 
 #: How data are loaded that are not read from files, by their names.
 WORLDS = {"world": caption_world, "clips": caption_videos}
+#: Sizes of drawn data that are not their own, by settings.
+SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
+
+
+def drawn_sizes(options) -> dict:
+    """Sizes of drawn data that the options of a command ask for."""
+    limits = getattr(options, "limit", None) or {}
+    return {**SIZES.get(options.settings, {}), **limits}
 
 
 def load_data(
@@ -150,14 +158,14 @@ def load_data(
 
     Args:
         images: String or path of the folder of the photographs. Optional.
-        limits: As that of `caption_files()`. Optional.
+        limits: As that of `caption_files()`, for data in files. Optional.
         before: Function without arguments that is called before data are
             loaded, which may take minutes. Optional.
     """
     drawn = name in WORLDS
     if not drawn and root is None:
         raise ValueError(f"--data {name} needs --root, a folder.")
-    of_files = {"train-split": train_split, "images": images, "limit": limits}
+    of_files = {"train-split": train_split, "images": images}
     for option, value in of_files.items():
         if drawn and value is not None:
             raise ValueError(

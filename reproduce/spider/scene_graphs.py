@@ -31,7 +31,7 @@ from reproduce.world.caption_words import ADJECTIVES
 from reproduce.world.caption_words import NOUNS
 from reproduce.world.caption_words import PATTERNS
 from reproduce.world.caption_words import RELATIONS
-from reproduce.world.caption_words import plural
+from reproduce.world.words import plural
 from tfcap._io import command
 from tfcap.text import SceneGraph
 from tfcap.text import SceneGraphParser

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from reproduce.world.built_folder import SPLITS
+from reproduce.world import SPLITS
 from reproduce.world.features import world_with_features
 from reproduce.world.truth import answer_truth
 from tfcap.data import EncodedDialogs

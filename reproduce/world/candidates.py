@@ -11,6 +11,10 @@ from reproduce.world.words import HEDGES
 from reproduce.world.words import NO_FORMS
 from reproduce.world.words import YES_FORMS
 
+# Candidates of a question, those that were said to similar ones, and those
+# that are popular. VisDial takes 50 similar ones, out of a far more open world;
+# here 20 leave as many on topic.
+_TOTAL, _SIMILAR, _POPULAR = 100, 20, 30
 # Rows that are filled at a time: bounds the working memory to ~60 MB.
 _CHUNK = 4000
 _WORD_SIZE = 24
@@ -36,12 +40,7 @@ class Options:
 
 
 def build_options(
-    dialogs: list,
-    rng: np.random.Generator,
-    corpus: list | None = None,
-    similar: int = 20,
-    popular: int = 30,
-    total: int = 100,
+    dialogs: list, rng: np.random.Generator, corpus: list | None = None
 ) -> Options:
     """Draws the candidates of every question and grades them.
 
@@ -49,47 +48,36 @@ def build_options(
     answers, and random ones, shuffled; all from the train corpus, as in
     VisDial. The nearest questions are those with the most similar first three
     words and remaining words, the same question left out, so that most of
-    their answers are about something else. VisDial takes 50 of them, out of a
-    far more open world; here 20 leave as many on topic.
+    their answers are about something else.
 
-    Raises:
-        ValueError: If the corpus has too few distinct answers.
+    Args:
+        corpus: List of dialogs to train on. Defaults to `dialogs`.
     """
     pool = _Pool(dialogs if corpus is None else corpus, rng)
-    if len(pool.answers) < total:
-        raise ValueError(
-            f"`corpus` must have at least {total} distinct answers. Received: "
-            f"{len(pool.answers)} of them. Pass the dialogs of a train split."
-        )
     rounds = [r for dialog in dialogs for r in dialog.rounds]
-    answers, truth = _number_answers(rounds, pool)
+    # All answers, the corpus' first, and the number of each round's own.
+    numbers = dict(pool.numbers)
+    truth = [numbers.setdefault(r.answer, len(numbers)) for r in rounds]
+    truth, answers = np.array(truth, np.int64), list(numbers)
     nearest = pool.nearest([r.question for r in rounds])
     meanings = meaning_array(answers)
     truths = truth_array([r.truth for r in rounds])
-    indices = np.empty((len(rounds), total), np.int32)
+    indices = np.empty((len(rounds), _TOTAL), np.int32)
     gt_index = np.empty(len(rounds), np.int32)
-    grades = np.empty((len(rounds), total), np.float32)
-    counts = (similar, popular, total)
+    grades = np.empty((len(rounds), _TOTAL), np.float32)
     for start in range(0, len(rounds), _CHUNK):
         part = slice(start, start + _CHUNK)
-        picked, where = pool.draw(truth[part], nearest[part], counts, rng)
+        picked, where = pool.draw(truth[part], nearest[part])
         grade = relevance(meanings[picked], truths[part, None])
         grade[np.arange(len(where)), where] = 1.0
         indices[part], gt_index[part], grades[part] = picked, where, grade
     shape = (len(dialogs), -1)
     return Options(
         answers,
-        indices.reshape(*shape, total),
+        indices.reshape(*shape, _TOTAL),
         gt_index.reshape(shape),
-        grades.reshape(*shape, total),
+        grades.reshape(*shape, _TOTAL),
     )
-
-
-def _number_answers(rounds, pool):
-    """All answers, the corpus' first, and the number of each round's own."""
-    numbers = dict(pool.numbers)
-    truth = [numbers.setdefault(r.answer, len(numbers)) for r in rounds]
-    return list(numbers), np.array(truth, np.int64)
 
 
 class _Pool:
@@ -97,24 +85,23 @@ class _Pool:
 
     def __init__(self, corpus, rng):
         rounds = [r for dialog in corpus for r in dialog.rounds]
-        self.numbers = {}
-        given = [
-            self.numbers.setdefault(r.answer, len(self.numbers)) for r in rounds
-        ]
+        self.numbers, questions = {}, {}
+        given, asked = (
+            [table.setdefault(text, len(table)) for text in texts]
+            for table, texts in (
+                (self.numbers, [r.answer for r in rounds]),
+                (questions, [r.question for r in rounds]),
+            )
+        )
         # So that even a corpus of a few dialogs fills the lists.
         for form in _FORMS:
             self.numbers.setdefault(form, len(self.numbers))
-        self.answers = list(self.numbers)
-        questions = {}
-        asked = [
-            questions.setdefault(r.question, len(questions)) for r in rounds
-        ]
         self.questions = list(questions)
         # Answers grouped by question: those of q start at `starts[q]`.
         self.given = np.array(given)[np.argsort(asked, kind="stable")]
         self.counts = np.bincount(asked, minlength=len(questions))
         self.starts = np.cumsum(self.counts) - self.counts
-        frequency = np.bincount(given, minlength=len(self.answers))
+        frequency = np.bincount(given, minlength=len(self.numbers))
         self.popular = np.argsort(-frequency, kind="stable")
         self.rng = rng
         self.word_vectors = {}
@@ -123,12 +110,10 @@ class _Pool:
     def nearest(self, questions):
         """Corpus questions most like each of `questions`, itself left out."""
         numbers = {q: i for i, q in enumerate(dict.fromkeys(questions))}
-        distinct = list(numbers)
         known = {q: i for i, q in enumerate(self.questions)}
-        near = np.empty((len(distinct), _NEIGHBORS), np.int64)
-        width = min(_NEIGHBORS, len(self.questions) - 1)
-        for start in range(0, len(distinct), 512):
-            part = distinct[start : start + 512]
+        width, near = min(_NEIGHBORS, len(known) - 1), []
+        for start in range(0, len(numbers), 512):
+            part = list(numbers)[start : start + 512]
             likeness = self._embed(part) @ self.vectors.T
             for i, question in enumerate(part):
                 if question in known:
@@ -136,30 +121,27 @@ class _Pool:
             best = np.argpartition(-likeness, width - 1, axis=1)[:, :width]
             order = np.argsort(-np.take_along_axis(likeness, best, 1), axis=1)
             best = np.take_along_axis(best, order, 1)
-            near[start : start + 512] = np.resize(
-                best.T, (_NEIGHBORS, len(part))
-            ).T
-        return near[[numbers[q] for q in questions]]
+            near.append(np.resize(best.T, (_NEIGHBORS, len(part))).T)
+        return np.concatenate(near)[[numbers[q] for q in questions]]
 
-    def draw(self, truth, nearest, counts, rng):
-        """Candidates `(n, total)` and the index of the truth in each row."""
-        similar, popular, total = counts
-        rows = len(truth)
+    def draw(self, truth, nearest):
+        """Candidates `(n, N)` and the index of the truth in each row."""
+        rows, rng = len(truth), self.rng
         # One answer to each near question in turn, nearest first.
         offset = rng.random((rows, nearest.shape[1])) * self.counts[nearest]
         near = self.given[self.starts[nearest] + offset.astype(np.int64)]
         first = _is_first(np.concatenate([truth[:, None], near], axis=1))[:, 1:]
-        near[~first | (first.cumsum(1) > similar)] = -1
-        head = np.broadcast_to(self.popular[:popular], (rows, popular))
-        spare = rng.integers(len(self.answers), size=(rows, 2 * total))
-        # Whatever else fails, frequency order has `total` distinct answers.
-        tail = self.popular[popular : popular + total]
+        near[~first | (first.cumsum(1) > _SIMILAR)] = -1
+        head = np.broadcast_to(self.popular[:_POPULAR], (rows, _POPULAR))
+        spare = rng.integers(len(self.numbers), size=(rows, 2 * _TOTAL))
+        # Whatever else fails, frequency order has as many distinct answers.
+        tail = self.popular[_POPULAR : _POPULAR + _TOTAL]
         tail = np.broadcast_to(tail, (rows, len(tail)))
         drawn = np.concatenate([truth[:, None], near, head, spare, tail], 1)
         keep = _is_first(drawn) & (drawn >= 0)
-        keep &= keep.cumsum(1) <= total
-        picked = drawn[keep].reshape(rows, total)
-        shuffle = np.argsort(rng.random((rows, total)), axis=1)
+        keep &= keep.cumsum(1) <= _TOTAL
+        picked = drawn[keep].reshape(rows, _TOTAL)
+        shuffle = np.argsort(rng.random((rows, _TOTAL)), axis=1)
         where = np.argmax(shuffle == 0, axis=1)
         return np.take_along_axis(picked, shuffle, 1), where
 
@@ -177,8 +159,9 @@ class _Pool:
 
     def _word(self, word):
         if word not in self.word_vectors:
-            drawn = self.rng.standard_normal(_WORD_SIZE, np.float32)
-            self.word_vectors[word] = drawn
+            self.word_vectors[word] = self.rng.standard_normal(
+                _WORD_SIZE, np.float32
+            )
         return self.word_vectors[word]
 
 
@@ -186,8 +169,7 @@ def _is_first(rows):
     """Mask of the entries that do not occur earlier in their row."""
     order = np.argsort(rows, axis=1, kind="stable")
     ranked = np.take_along_axis(rows, order, 1)
-    new = np.ones(rows.shape, bool)
-    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
     first = np.empty(rows.shape, bool)
+    new = np.diff(ranked, axis=1, prepend=-2) != 0
     np.put_along_axis(first, order, new, axis=1)
     return first

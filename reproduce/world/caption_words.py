@@ -1,6 +1,7 @@
-"""The words that the synthetic world's annotators describe scenes with."""
+"""The words that the synthetic world's annotators caption scenes with."""
 
 # The first of each is the usual word, the last a rare one.
+# fmt: off
 NOUNS = {
     "ball": ("ball", "ball", "ball", "sphere", "circle"),
     "box": ("box", "box", "square", "block", "cube"),
@@ -24,51 +25,18 @@ PATTERNS = {
     "dotted": ("with dots", "with spots", "with polka dots"),
 }
 PLACES = {
-    "grass": (
-        "on the grass",
-        "on grass",
-        "on the grass",
-        "in the grass",
-        "on a lawn",
-        "in a green field",
-        "in a meadow",
-    ),
-    "sand": (
-        "on the sand",
-        "on the beach",
-        "in the sand",
-        "on sand",
-        "on a sandy beach",
-        "in the desert",
-    ),
-    "snow": (
-        "in the snow",
-        "on the snow",
-        "on snow",
-        "on the snowy ground",
-        "on a snowy day",
-    ),
-    "water": (
-        "in the water",
-        "on the water",
-        "floating in the water",
-        "in the sea",
-        "floating on the waves",
-    ),
-    "brick": (
-        "on a brick wall",
-        "in front of a brick wall",
-        "on the wall",
-        "against a brick wall",
-        "in front of some bricks",
-    ),
-    "night": (
-        "in the night sky",
-        "in the sky at night",
-        "in the dark sky",
-        "at night",
-        "under the stars",
-    ),
+    "grass": ("on the grass", "on grass", "on the grass", "in the grass",
+              "on a lawn", "in a green field", "in a meadow"),
+    "sand": ("on the sand", "on the beach", "in the sand", "on sand",
+             "on a sandy beach", "in the desert"),
+    "snow": ("in the snow", "on the snow", "on snow", "on the snowy ground",
+             "on a snowy day"),
+    "water": ("in the water", "on the water", "floating in the water",
+              "in the sea", "floating on the waves"),
+    "brick": ("on a brick wall", "in front of a brick wall", "on the wall",
+              "against a brick wall", "in front of some bricks"),
+    "night": ("in the night sky", "in the sky at night", "in the dark sky",
+              "at night", "under the stars"),
 }
 SCENERY = {
     "grass": ("a green lawn", "a field of grass", "a grassy field"),
@@ -109,42 +77,17 @@ COLUMNS = {
 CENTERS = ("in the middle", "in the center")
 CORNERS = ("in the {row} {column} corner", "in the corner", "in a corner")
 ONE_OPENERS = (
-    "",
-    "there is",
-    "a picture of",
-    "this is",
-    "an image of",
-    "a photo of",
+    "", "there is", "a picture of", "this is", "an image of", "a photo of",
     "i can see",
 )
 MANY_OPENERS = (
-    "",
-    "there are",
-    "a picture of",
-    "we see",
-    "an image with",
-    "a scene with",
+    "", "there are", "a picture of", "we see", "an image with", "a scene with",
     "i can see",
 )
 EXTRAS = (
-    "and other things",
-    "and some other shapes",
-    "with other shapes around it",
-    "among other things",
-    "surrounded by other shapes",
+    "and other things", "and some other shapes", "with other shapes around it",
+    "among other things", "surrounded by other shapes",
 )
-
-
-def plural(noun):
-    """Plural of one of `NOUNS`."""
-    return noun + ("es" if noun[-1] in "sx" else "s")
-
-
-def article(words):
-    """Puts "a" or "an" before a noun phrase."""
-    return ("an " if words[0] in "aeiou" else "a ") + words
-
-
 _GO = {
     "left": ("to the left", "left", "leftwards"),
     "right": ("to the right", "right", "rightwards"),
@@ -152,16 +95,14 @@ _GO = {
     "down": ("down", "downwards", "to the bottom"),
 }
 _VERBS = (
-    ("moves", "moving"),
-    ("slides", "sliding"),
-    ("goes", "going"),
-    ("drifts", "drifting"),
-    ("rolls", "rolling"),
+    ("moves", "moving"), ("slides", "sliding"), ("goes", "going"),
+    ("drifts", "drifting"), ("rolls", "rolling"),
 )
 _OTHERS = {
     "up": (("rises", "rising"), ("floats up", "floating up")),
     "down": (("falls", "falling"), ("sinks", "sinking")),
 }
+# fmt: on
 
 
 def _moves(motion):
@@ -177,39 +118,32 @@ def _moves(motion):
 
 #: For each motion, verbs as they stand in a sentence ("moves") and beside a
 #: noun ("moving"), the usual ones first.
+# fmt: off
 VERBS = {motion: _moves(motion) for motion in _GO} | {
     "grows": (
-        ("grows", "growing"),
-        ("gets bigger", "getting bigger"),
-        ("becomes larger", "becoming larger"),
-        ("expands", "expanding"),
+        ("grows", "growing"), ("gets bigger", "getting bigger"),
+        ("becomes larger", "becoming larger"), ("expands", "expanding"),
     ),
     "shrinks": (
-        ("shrinks", "shrinking"),
-        ("gets smaller", "getting smaller"),
+        ("shrinks", "shrinking"), ("gets smaller", "getting smaller"),
         ("becomes smaller", "becoming smaller"),
     ),
     "turns": (
-        ("turns {new}", "turning {new}"),
-        ("becomes {new}", "becoming {new}"),
+        ("turns {new}", "turning {new}"), ("becomes {new}", "becoming {new}"),
         ("changes to {new}", "changing to {new}"),
         ("turns from {old} to {new}", "turning from {old} to {new}"),
         ("changes its color to {new}", "changing its color to {new}"),
     ),
     "appears": (
-        ("appears", "appearing"),
-        ("shows up", "showing up"),
-        ("pops up", "popping up"),
-        ("comes into view", "coming into view"),
+        ("appears", "appearing"), ("shows up", "showing up"),
+        ("pops up", "popping up"), ("comes into view", "coming into view"),
     ),
     "disappears": (
-        ("disappears", "disappearing"),
-        ("vanishes", "vanishing"),
+        ("disappears", "disappearing"), ("vanishes", "vanishing"),
         ("goes away", "going away"),
     ),
     "still": (
-        ("stays still", "staying still"),
-        ("does not move", "not moving"),
+        ("stays still", "staying still"), ("does not move", "not moving"),
         ("stays in place", "staying in place"),
     ),
 }
@@ -217,17 +151,11 @@ VERBS = {motion: _moves(motion) for motion in _GO} | {
 NOTHING = ("nothing moves", "nothing happens", "nothing changes")
 ADVERBS = {"slow": ("slowly",), "fast": ("quickly",)}
 VIDEO_OPENERS = (
-    "",
-    "there is",
-    "a video of",
-    "we see",
-    "a clip of",
-    "a short video of",
+    "", "there is", "a video of", "we see", "a clip of", "a short video of",
     "an animation of",
 )
 #: How a thing that moves goes by another, as it ends up.
 WAYS = {
-    "past": ("past",),
-    "toward": ("toward", "towards"),
-    "away": ("away from",),
+    "past": ("past",), "toward": ("toward", "towards"), "away": ("away from",),
 }
+# fmt: on

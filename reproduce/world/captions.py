@@ -25,16 +25,23 @@ from reproduce.world.caption_words import SCENERY
 from reproduce.world.caption_words import VERBS
 from reproduce.world.caption_words import VIDEO_OPENERS
 from reproduce.world.caption_words import WAYS
-from reproduce.world.caption_words import article
-from reproduce.world.caption_words import plural
-from reproduce.world.scene import FAR_APART
-from reproduce.world.videos import MOVES
+from reproduce.world.clips import MOVES
+from reproduce.world.scenes import FAR_APART
+from reproduce.world.scenes import draw
+from reproduce.world.words import article
+from reproduce.world.words import plural
 
 # Commas included. VisDial cuts captions at 24 words; nothing is lost here.
 MOST_WORDS = 22
 _UNUSUAL = {"moon": 0.5, "cross": 0.3, "purple": 0.3, "orange": 0.2}
 _SIZE_SALIENCE = {"large": 1.4, "medium": 0.5, "small": 0.0}
 _SIZE_MENTIONED = {"large": 0.45, "medium": 0.02, "small": 0.4}
+# fmt: off
+_KINDS = {
+    "crowd": 0.15, "single": 0.27, "pair": 0.28, "listing": 0.14,
+    "counted": 0.08, "specific": 0.08,
+}
+# fmt: on
 _TEXTURE_MENTIONED = {"plain": 0.02, "striped": 0.5, "dotted": 0.5}
 
 
@@ -73,15 +80,9 @@ class Annotator:
         off_center = math.hypot(thing.x - 32, thing.y - 32) / 32
         unusual = _UNUSUAL.get(thing.shape, 0) + _UNUSUAL.get(thing.color, 0)
         score = _SIZE_SALIENCE[thing.size] - 0.5 * off_center + unusual
-        return (
-            score
-            + self.scene.visible(i)
-            - 0.9
-            * math.log(
-                # Gumbel noise: another person may well start elsewhere.
-                -math.log(self.rng.random() or 0.5)
-            )
-        )
+        # Gumbel noise: another person may well start elsewhere.
+        noise = math.log(-math.log(self.rng.random() or 0.5))
+        return score + self.scene.visible(i) - 0.9 * noise
 
     def chance(self, odds):
         return self.rng.random() < odds
@@ -91,67 +92,49 @@ class Annotator:
         return options[int(len(options) * self.rng.random() ** 2.2)]
 
     def caption(self):
-        kinds = (
-            (0.15, self.crowd),
-            (0.27, self.single),
-            (0.28, self.pair),
-            (0.14, self.listing),
-            (0.08, self.counted),
-            (0.08, self.specific),
-        )
-        draw = self.rng.random()
-        # Floats may not add up to one: what is left over is the last kind's.
-        kind = kinds[-1][1]
-        for odds, candidate in kinds:
-            draw -= odds
-            if draw < 0:
-                kind = candidate
-                break
-        words = kind().replace(",", " ,").split()
-        if len(words) > MOST_WORDS:
-            return self.caption()
-        return " ".join(words).replace(" ,", ",")
+        while True:
+            words = self.draft().replace(",", " ,").split()
+            if len(words) <= MOST_WORDS:
+                return " ".join(words).replace(" ,", ",")
+
+    def draft(self):
+        return getattr(self, draw(self.rng, _KINDS))()
 
     def crowd(self):
         amount = self.pick(AMOUNTS[min(max(len(self.order), 3), 7)])
         if self.chance(0.12):
-            return (
-                f"{self.pick(SCENERY[self.scene.background])} with {amount} "
-                f"{self.pick(CROWDS)}"
-            )
+            return f"{self.scenery()} {amount} {self.pick(CROWDS)}"
         crowd = f"{amount} {self.pick(CROWDS)}"
         return f"{self.opener(MANY_OPENERS)} {crowd} {self.place(0.9)}"
+
+    def scenery(self):
+        return f"{self.pick(SCENERY[self.scene.background])} with"
 
     def single(self):
         i = self.order[0]
         thing = self.phrase(i)
         if self.chance(0.1):
-            return f"{self.pick(SCENERY[self.scene.background])} with {thing}"
+            return f"{self.scenery()} {thing}"
         where = self.whereabouts(i) if self.chance(0.22) else ""
         extra = self.pick(EXTRAS) if self.chance(0.13) else ""
-        return (
-            f"{self.opener(ONE_OPENERS)} {thing} {where} {extra} "
-            f"{self.place(0.8)}"
-        )
+        return self.shown(f"{thing} {where} {extra}", 0.8)
+
+    def shown(self, things, place):
+        return f"{self.opener(ONE_OPENERS)} {things} {self.place(place)}"
 
     def pair(self):
         i = self.order[0]
         j = self.partner(i)
-        if self.chance(0.25):
-            return (
-                f"{self.opener(ONE_OPENERS)} {self.phrase(i)} and "
-                f"{self.phrase(j)} {self.place(0.75)}"
-            )
-        return (
-            f"{self.opener(ONE_OPENERS)} {self.phrase(i)} "
-            f"{self.relation(i, j)} {self.phrase(j)} {self.place(0.6)}"
-        )
+        plain = self.chance(0.25)
+        words = f"{self.opener(ONE_OPENERS)} {self.phrase(i)}"
+        link = "and" if plain else self.relation(i, j)
+        place = 0.75 if plain else 0.6
+        return f"{words} {link} {self.phrase(j)} {self.place(place)}"
 
     def listing(self):
         count = 3 + int(self.chance(0.3))
         names = [self.phrase(i) for i in self.order[:count]]
-        listed = ", ".join(names[:-1]) + f" and {names[-1]}"
-        return f"{self.opener(ONE_OPENERS)} {listed} {self.place(0.6)}"
+        return self.shown(", ".join(names[:-1]) + f" and {names[-1]}", 0.6)
 
     def counted(self):
         """Several of a kind together, else the most common color."""
@@ -167,18 +150,13 @@ class Annotator:
             return f"{self.opener(MANY_OPENERS)} {group} {self.place(0.75)}"
         colors = [thing.color for thing in things]
         top = max(colors, key=colors.count)
-        count, crowd = NUMBERS[len(things)], self.pick(CROWDS[:-1])
-        if colors.count(top) == 1:
+        some, count = NUMBERS[colors.count(top)], NUMBERS[len(things)]
+        crowd = self.pick(CROWDS[:-1])
+        if some == "one":
             return f"{count} {crowd} of different colors {self.place(0.7)}"
         if self.chance(0.5):
-            return (
-                f"{NUMBERS[colors.count(top)]} {top} {CROWDS[0]} "
-                f"{self.place(0.7)}"
-            )
-        return (
-            f"{count} {crowd} {self.place(0.8)}, "
-            f"{NUMBERS[colors.count(top)]} of them {top}"
-        )
+            return f"{some} {top} {CROWDS[0]} {self.place(0.7)}"
+        return f"{count} {crowd} {self.place(0.8)}, {some} of them {top}"
 
     def specific(self):
         """A careful person: two related things in full, and a third."""
@@ -233,17 +211,11 @@ class Annotator:
         # Of the two axes people name the one that separates more.
         across, down = abs(thing.x - target.x), abs(thing.y - target.y)
         sides = ("left", "right") if across > down else ("above", "below")
-        side = next((name for name in sides if name in relations), "near")
-        name = side
+        name = next((name for name in sides if name in relations), "near")
         for other, odds in (("in_front", 0.8), ("behind", 0.8), ("near", 0.55)):
             if other in relations and self.chance(odds):
-                name = other
-                break
-        if (
-            name == side
-            and thing.distance(target) > FAR_APART
-            and self.chance(0.25)
-        ):
+                return self.pick(RELATIONS[other])
+        if thing.distance(target) > FAR_APART and self.chance(0.25):
             name = "far"
         return self.pick(RELATIONS[name])
 
@@ -285,18 +257,11 @@ class _VideoAnnotator(Annotator):
         super().__init__(video.scene, rng)
         self.video = video
 
-    def caption(self):
+    def draft(self):
         draw = self.rng.random()
         if self.video.motion == "still" and draw < 0.4:
-            words = self.nothing()
-        elif draw < 0.62:
-            words = self.sentence()
-        else:
-            words = self.view()
-        words = words.replace(",", " ,").split()
-        if len(words) > MOST_WORDS:
-            return self.caption()
-        return " ".join(words).replace(" ,", ",")
+            return self.nothing()
+        return self.sentence() if draw < 0.62 else self.view()
 
     def nothing(self):
         i = self.order[0]
@@ -316,7 +281,7 @@ class _VideoAnnotator(Annotator):
         thing, more = self.phrase(self.subject), self.more()
         shown = f"{thing} {self.adverb()} {verb} {more}"
         if self.chance(0.15):
-            return f"{self.pick(SCENERY[self.scene.background])} with {shown}"
+            return f"{self.scenery()} {shown}"
         return f"{self.pick(VIDEO_OPENERS)} {shown} {self.place(0.45)}"
 
     @property

@@ -1,7 +1,6 @@
 """Features of synthetic images and videos, by an encoder trained on scenes."""
 
 import functools
-import hashlib
 import os
 import pathlib
 from collections.abc import Callable
@@ -11,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduce.locks import made_once
-from reproduce.world import dense_targets
-from reproduce.world import load_video_world
-from reproduce.world import load_world
-from reproduce.world.built_folder import SPLITS
 from reproduce.world.scene_encoder import GRID
 from reproduce.world.scene_encoder import SceneEncoder
+from reproduce.world.scene_encoder import dense_targets
+from reproduce.world.world import SPLITS
+from reproduce.world.world import load_video_world
+from reproduce.world.world import load_world
 from tfcap._io import malformed
 from tfcap._io import whole_file
 from tfcap._io import whole_path
@@ -38,15 +37,9 @@ def world_with_features(
         `SPLITS`, float16 arrays of shape `(n, P, D)`.
     """
     world = load_world(root, seed=seed, progress=bool(verbose), **sizes)
-    encoder = pretrain_scene_encoder(
-        world, epochs=encoder_epochs, verbose=verbose
-    )
-    trained = "" if encoder_epochs == 4 else f"_e{encoder_epochs}"
-    paths = [world.root / f"features_{name}{trained}.npy" for name in SPLITS]
-    return world, [
-        scene_features(world, name, path, encoder)
-        for name, path in zip(SPLITS, paths)
-    ]
+    encoder = _encoder_of(world, encoder_epochs, verbose)
+    end = "" if encoder_epochs == 4 else f"_e{encoder_epochs}"
+    return world, _kept(world, end, world.images, encoder, scene_features)
 
 
 def other_scenes(root=None, verbose=1, encoder_epochs: int = 4, **options):
@@ -61,149 +54,134 @@ def other_scenes(root=None, verbose=1, encoder_epochs: int = 4, **options):
         As `world_with_features()`.
     """
     first = load_world(root, progress=bool(verbose), **options)
-    encoder = pretrain_scene_encoder(
-        first, epochs=encoder_epochs, verbose=verbose
-    )
-    about = first.about
-    world = load_world(
-        root,
-        seed=about["seed"] + 1000,
-        train=about["sizes"]["train"],
-        val=10,
-        test=10,
-        progress=bool(verbose),
-    )
-    end = f"of_{first.root.name}_e{encoder_epochs}.npy"
-    return world, [
-        scene_features(
-            world, name, world.root / f"features_{name}_{end}", encoder
+    sizes = {"train": first.about["sizes"]["train"], "val": 10, "test": 10}
+    seed = first.about["seed"] + 1000
+    world = load_world(root, seed=seed, progress=bool(verbose), **sizes)
+    encoder = _encoder_of(first, encoder_epochs, verbose)
+    end = f"_of_{first.root.name}_e{encoder_epochs}"
+    return world, _kept(world, end, world.images, encoder, scene_features)
+
+
+def video_world_with_features(
+    root=None, seed: int = 0, verbose=1, encoder_epochs: int = 4, **sizes
+):
+    """Videos of the synthetic world, and what a trained encoder sees in them.
+
+    The videos are drawn, and the encoder trained on still images of the
+    synthetic world, when first asked for: as published video captioners take
+    a network that was trained on photographs.
+
+    Returns:
+        The `reproduce.world.VideoWorld`, and a list of the features of its
+        `SPLITS`, float16 arrays of shape `(n, F, D)`.
+    """
+    world = load_video_world(root, seed=seed, progress=bool(verbose), **sizes)
+    sizes = world.about["sizes"]
+
+    def encoder():
+        stills = load_world(
+            root,
+            seed=seed,
+            train=max(50, 4 * sizes["train"]),
+            val=4 * sizes["val"],
+            test=2 * sizes["test"],
+            progress=bool(verbose),
         )
-        for name in SPLITS
+        return _encoder_of(stills, encoder_epochs, verbose)()
+
+    end = f"_e{encoder_epochs}_motion"
+    return world, _kept(world, end, world.frames, encoder, video_features)
+
+
+def _encoder_of(world, epochs, verbose):
+    """Function that gives the encoder of a world, for what is not kept yet."""
+    return lambda: pretrain_scene_encoder(world, epochs, verbose=verbose)
+
+
+def _kept(world, end, pixels, encoder, encode):
+    """Features of all splits, computed once and read from then on."""
+    encoder = functools.cache(encoder)
+    return [
+        cached_array(
+            world.root / f"features_{split}{end}.npy",
+            lambda split=split: encode(pixels(split), encoder()),
+        )
+        for split in SPLITS
     ]
 
 
 def pretrain_scene_encoder(
-    world,
-    epochs: int = 4,
-    seed: int = 0,
-    cache: bool = True,
-    batch_size: int = 64,
-    filters: int = 24,
-    verbose: int = 0,
+    world, epochs: int = 4, filters: int = 24, verbose: int = 0
 ) -> SceneEncoder:
     """Trains a `SceneEncoder` on the attributes of the train scenes' cells.
 
     Published captioners and dialog models read features of a VGG that was
     trained on ImageNet's labels; this is its counterpart. It never sees a
-    caption, a dialog or an image outside the train split.
-
-    Args:
-        cache: Boolean, whether to keep the trained encoder beside the world's
-            files and to return it from there the next time.
+    caption, a dialog or an image outside the train split. It is kept beside
+    the world's files, and read from there the next time.
     """
-    name = f"scene_encoder_f{filters}_e{epochs}_b{batch_size}_s{seed}.keras"
-    path = world.root / name
+    path = world.root / f"scene_encoder_{filters}_filters_{epochs}_epochs.keras"
 
     def train():
-        keras.utils.set_random_seed(seed)
+        keras.utils.set_random_seed(0)
         encoder = SceneEncoder(filters=filters)
         images = np.asarray(world.images("train"))
         targets = dense_targets(world.scenes("train"))
-        _fit(encoder, *_mirrored(images, targets), epochs, batch_size, verbose)
+        _fit(encoder, *_mirrored(images, targets), epochs, verbose)
         _calibrate(encoder, images[:2000], targets["shape"][:2000])
-        if cache:
-            with whole_path(path) as partial:
-                encoder.save(partial)
+        with whole_path(path) as partial:
+            encoder.save(partial)
         return encoder
 
-    if not cache:
-        return train()
     hint = "Move it elsewhere to train it anew."
     load = functools.partial(load_network, compile=False, hint=hint)
     return made_once(path, load, train)
 
 
-def scene_features(
-    world,
-    split: str,
-    path: str | os.PathLike | None = None,
-    encoder: SceneEncoder | None = None,
-    batch_size: int = 250,
-) -> NDArray:
-    """Computes the features of a split once, and reads them from then on.
+def scene_features(images: NDArray, encoder: SceneEncoder) -> NDArray:
+    """Encodes images, float16 `(B, P, D)`."""
+    parts = (images[i : i + 250] for i in range(0, len(images), 250))
+    features = [np.asarray(encoder.predict_on_batch(part)) for part in parts]
+    return np.concatenate(features).astype(np.float16)
+
+
+def video_features(frames: NDArray, encoder: SceneEncoder) -> NDArray:
+    """Encodes videos, a vector a frame.
 
     Args:
-        split: String, `"train"`, `"val"` or `"test"`.
-        path: Path of the `.npy` file to keep them in. Defaults to one beside
-            the world's files when `encoder` is not given either, else to
-            none.
+        frames: Uint8 array of shape `(n, F, 64, 64, 3)`.
 
     Returns:
-        Float16 array of shape `(B, P, D)`, in the order of the images.
+        Float16 array of shape `(n, F, D)`.
     """
-    if path is None and encoder is None:
-        path = world.root / f"features_{split}.npy"
-
-    def encode():
-        network = encoder
-        if network is None:
-            network = pretrain_scene_encoder(world)
-        images = world.images(split)
-        return np.concatenate(
-            [
-                np.asarray(network.predict_on_batch(images[i : i + batch_size]))
-                for i in range(0, len(images), batch_size)
-            ]
-        ).astype(np.float16)
-
-    return cached_array(path, encode)
+    features = []
+    for start in range(0, len(frames), 32):
+        some = np.asarray(frames[start : start + 32])
+        cells = encoder.predict_on_batch(some.reshape(-1, *some.shape[2:]))
+        cells = np.asarray(cells, np.float32)
+        cells = cells.reshape(*some.shape[:2], *cells.shape[1:])
+        features.append(pool_frames(cells).astype(np.float16))
+    return np.concatenate(features)
 
 
-def cached_array(path: str | os.PathLike | None, make: Callable) -> NDArray:
+def cached_array(path: str | os.PathLike, make: Callable) -> NDArray:
     """An array that is made once, and read from a file from then on."""
-    if path is None:
-        return make()
-    path = pathlib.Path(path)
 
     def keep():
         array = make()
         with whole_file(path, "w+b") as file:
             np.save(file, array)
-            file.write(_digest(file, file.tell()))
         return array
 
-    return made_once(path, _read_array, keep)
+    return made_once(pathlib.Path(path), _read_array, keep)
 
 
 def _read_array(path):
     try:
-        return _loaded_array(path)
-    except Exception as error:
-        if getattr(error, "errno", None) is not None:
-            # The system's, not of what is in the file.
-            raise
-        problem = f"is no array ({error})"
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (EOFError, ValueError) as error:
         hint = "Move it elsewhere: it is made again."
-        raise malformed(path, "", problem, hint) from error
-
-
-def _loaded_array(path):
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-    with open(path, "rb") as file:
-        # Older files end with the array.
-        size = array.offset + array.nbytes
-        if _digest(file, size) != (file.read() or _digest(file, size)):
-            raise ValueError("its checksum is that of another content")
-    return array
-
-
-def _digest(file, size):
-    """SHA-256 of the first bytes of a file, which is then behind them."""
-    file.seek(0)
-    digest = hashlib.sha256()
-    for start in range(0, size, 1 << 20):
-        digest.update(file.read(min(1 << 20, size - start)))
-    return digest.hexdigest().encode()
+        raise malformed(path, "", f"is no array ({error})", hint) from error
 
 
 def _mirrored(images, targets):
@@ -216,39 +194,29 @@ def _mirrored(images, targets):
     return np.concatenate([images, images[:, :, ::-1]]), both
 
 
-def _fit(encoder, images, targets, epochs, batch_size, verbose):
+def _fit(encoder, images, targets, epochs, verbose, batch_size=64):
     pixels = keras.Input((64, 64, 3), dtype="uint8")
     # `fit()` finds losses by the names of the layers that give the outputs.
     outputs = {
         name: keras.layers.Identity(name=name)(logits)
         for name, logits in encoder(pixels, attributes=True).items()
     }
-    model = keras.Model(pixels, outputs)
-    crossentropy = keras.losses.SparseCategoricalCrossentropy
+    # Most cells are empty, so a mean over cells is small for the shape.
+    weights = dict.fromkeys(outputs, 1.0) | {"shape": 4.0, "background": 0.3}
     # Where there is nothing, nothing is asked about its color.
     losses = {
-        name: crossentropy(from_logits=True, ignore_class=0)
-        for name in ("color", "size", "texture")
+        name: keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, ignore_class=0 if weights[name] == 1 else None
+        )
+        for name in outputs
     }
-    losses["shape"] = crossentropy(from_logits=True)
-    losses["background"] = crossentropy(from_logits=True)
     steps = epochs * -(-len(images) // batch_size)
     schedule = keras.optimizers.schedules.CosineDecay(
         3e-4, steps, warmup_target=4e-3, warmup_steps=max(1, steps // 10)
     )
-    model.compile(
-        keras.optimizers.Adam(schedule, beta_2=0.99),
-        losses,
-        # Most cells are empty, so a mean over cells is small for the shape.
-        loss_weights={
-            "shape": 4.0,
-            "color": 1.0,
-            "size": 1.0,
-            "texture": 1.0,
-            "background": 0.3,
-        },
-        jit_compile=False,
-    )
+    model = keras.Model(pixels, outputs)
+    optimizer = keras.optimizers.Adam(schedule, beta_2=0.99)
+    model.compile(optimizer, losses, loss_weights=weights, jit_compile=False)
     model.fit(
         images, targets, batch_size=batch_size, epochs=epochs, verbose=verbose
     )
@@ -260,12 +228,9 @@ def _calibrate(encoder, images, shapes):
     Directions of the embedding that vary get one common variance, so that a
     texture weighs as much as a shape, and the mean thing becomes zero.
     """
-    looks = np.concatenate(
-        [
-            np.asarray(encoder.perceive(images[i : i + 250])[0])
-            for i in range(0, len(images), 250)
-        ]
-    )[shapes > 0]
+    parts = (images[i : i + 250] for i in range(0, len(images), 250))
+    looks = [np.asarray(encoder.perceive(part)[0]) for part in parts]
+    looks = np.concatenate(looks)[shapes > 0]
     mean = looks.mean(0)
     variances, axes = np.linalg.eigh(np.cov(looks - mean, rowvar=False))
     # Below this an axis holds noise, which equal variance would blow up.
@@ -273,76 +238,10 @@ def _calibrate(encoder, images, shapes):
     kernel = (axes * scale) @ axes.T
     norms = np.linalg.norm((looks - mean) @ kernel, axis=1)
     kernel *= _NORM / norms.mean()
-    encoder.calibrate(kernel, -mean @ kernel)
+    encoder.whiten.set_weights([kernel, -mean @ kernel])
 
 
-def video_world_with_features(
-    root=None,
-    seed: int = 0,
-    verbose=1,
-    encoder: SceneEncoder | None = None,
-    encoder_epochs: int = 4,
-    motion: bool = True,
-    **sizes,
-):
-    """Videos of the synthetic world, and what a trained encoder sees in them.
-
-    The videos are drawn, and the encoder trained on the still images of the
-    synthetic world, when first asked for: as published video captioners take
-    a network that was trained on photographs.
-
-    Args:
-        encoder: `SceneEncoder` to take instead; its features are not kept.
-
-    Returns:
-        The `reproduce.world.VideoWorld`, and a list of the features of its
-        `SPLITS`, float16 arrays of shape `(n, F, D)`.
-    """
-    world = load_video_world(root, seed=seed, progress=bool(verbose), **sizes)
-    paths = [None] * len(SPLITS)
-    if encoder is None:
-        kind = f"e{encoder_epochs}" + "_motion" * motion
-        paths = [world.root / f"features_{x}_{kind}.npy" for x in SPLITS]
-        if not all(path.exists() for path in paths):
-            stills = load_world(root, seed=seed, progress=bool(verbose))
-            encoder = pretrain_scene_encoder(
-                stills, epochs=encoder_epochs, verbose=verbose
-            )
-
-    def encode(split):
-        return video_features(world.frames(split), encoder, motion)
-
-    return world, [
-        cached_array(path, functools.partial(encode, split))
-        for split, path in zip(SPLITS, paths)
-    ]
-
-
-def video_features(
-    frames: NDArray,
-    encoder: SceneEncoder,
-    motion: bool = True,
-    batch_size: int = 32,
-) -> NDArray:
-    """Encode videos, a vector per frame.
-
-    Args:
-        frames: Uint8 array of shape `(n, F, 64, 64, 3)`.
-
-    Returns:
-        Float16 array of shape `(n, F, D)`.
-    """
-    features = []
-    for start in range(0, len(frames), batch_size):
-        some = np.asarray(frames[start : start + batch_size])
-        cells = encoder.predict_on_batch(some.reshape(-1, *some.shape[2:]))
-        cells = np.asarray(cells, np.float32)
-        cells = cells.reshape(*some.shape[:2], *cells.shape[1:])
-        features.append(pool_frames(cells, motion).astype(np.float16))
-    return np.concatenate(features)
-
-
-def pool_frames(cells: NDArray, motion: bool = True):
+def pool_frames(cells: NDArray):
     """Pools the cells of each frame, keeping what happens.
 
     ```
@@ -369,11 +268,9 @@ def pool_frames(cells: NDArray, motion: bool = True):
         cells: Float array of shape `(n, F, P, D)`.
 
     Returns:
-        Float array of shape `(n, F, 3 * D)`, or `(n, F, D)`.
+        Float array of shape `(n, F, 3 * D)`.
     """
     means = cells.mean(axis=2)
-    if not motion:
-        return means
     before = np.concatenate([cells[:, :1], cells[:, :-1]], axis=1)
     weights = np.linalg.norm(cells - before, axis=-1, keepdims=True)
     changing = (weights * (cells + before) / 2).mean(axis=2)

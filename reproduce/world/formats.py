@@ -1,11 +1,11 @@
 """Writers of the published layouts: Karpathy's, VisDial v1.0 and TGIF."""
 
+import itertools
 import json
 import os
 import pathlib
 import re
 
-_VERSION = "1.0"
 #: The host is reserved to be nowhere: there is nothing to download.
 _URL = "https://tfcap.invalid/clips/{}.gif"
 
@@ -31,36 +31,32 @@ def write_karpathy(path: str | os.PathLike, splits: dict):
     >>> json.loads(path.read_text())["images"][0]["sentences"][0]["tokens"]
     ['a', 'red', 'ball']
     """
-    images, sentence_id = [], 0
+    images, number = [], itertools.count()
     for split, (image_ids, captions) in splits.items():
-        for image_id, sentences in zip(image_ids, captions):
-            image = _image(len(images), int(image_id), split)
-            for caption in sentences:
-                image["sentids"].append(sentence_id)
-                image["sentences"].append(
-                    {
-                        "tokens": re.sub(r"[^\w ]", "", caption).split(),
-                        "raw": caption[0].upper() + caption[1:] + ".",
-                        "imgid": image["imgid"],
-                        "sentid": sentence_id,
-                    }
-                )
-                sentence_id += 1
-            images.append(image)
+        for image_id, texts in zip(image_ids, captions):
+            imgid, sentids = len(images), [next(number) for _ in texts]
+            sentences = [
+                {
+                    "tokens": re.sub(r"[^\w ]", "", text).split(),
+                    "raw": text[0].upper() + text[1:] + ".",
+                    "imgid": imgid,
+                    "sentid": sentid,
+                }
+                for text, sentid in zip(texts, sentids)
+            ]
+            images.append(
+                {
+                    "filepath": split,
+                    "sentids": sentids,
+                    "filename": f"world_{split}_{image_id:012d}.png",
+                    "imgid": imgid,
+                    "split": split,
+                    "sentences": sentences,
+                    "cocoid": image_id,
+                }
+            )
     text = json.dumps({"images": images, "dataset": "world"})
     pathlib.Path(path).write_text(text, encoding="utf-8")
-
-
-def _image(imgid, image_id, split):
-    return {
-        "filepath": split,
-        "sentids": [],
-        "filename": f"world_{split}_{image_id:012d}.png",
-        "imgid": imgid,
-        "split": split,
-        "sentences": [],
-        "cocoid": image_id,
-    }
 
 
 def write_visdial(
@@ -73,69 +69,46 @@ def write_visdial(
 
     Args:
         split: String, `"train"`, `"val"` or `"test"`.
-
-    Raises:
-        ValueError: If the lengths of the three differ.
     """
-    if not len(image_ids) == len(dialogs) == len(options.indices):
-        raise ValueError(
-            "`image_ids`, `dialogs` and `options` must be of one length. "
-            f"Received: {len(image_ids)}, {len(dialogs)} and "
-            f"{len(options.indices)}. Build the options of the same dialogs."
-        )
-    questions = {}
-    written = []
-    for i, dialog in enumerate(dialogs):
-        listed = options.indices[i].tolist()
-        rounds = []
-        for r, turn in enumerate(dialog.rounds):
-            gt_index = int(options.gt_index[i, r])
-            rounds.append(
-                {
-                    "question": questions.setdefault(
-                        turn.question, len(questions)
-                    ),
-                    "answer": listed[r][gt_index],
-                    "answer_options": listed[r],
-                    "gt_index": gt_index,
-                }
-            )
-        written.append(
+    questions, written = {}, []
+    rows = zip(
+        image_ids, dialogs, options.indices, options.gt_index, strict=True
+    )
+    for image_id, dialog, listed, places in rows:
+        rounds = [
             {
-                "image_id": int(image_ids[i]),
-                "caption": dialog.caption,
-                "dialog": rounds,
+                "question": questions.setdefault(said.question, len(questions)),
+                "answer": numbers[place],
+                "answer_options": numbers,
+                "gt_index": place,
             }
+            for said, numbers, place in zip(
+                dialog.rounds, listed.tolist(), places.tolist()
+            )
+        ]
+        written.append(
+            {"image_id": image_id, "caption": dialog.caption, "dialog": rounds}
         )
     data = {
         "questions": list(questions),
         "answers": options.answers,
         "dialogs": written,
     }
-    _dump(path, {"version": _VERSION, "split": split, "data": data})
+    _dump(path, {"version": "1.0", "split": split, "data": data})
 
 
-def write_dense_annotations(
-    path: str | os.PathLike, image_ids, options, every_round: bool = False
-):
+def write_dense_annotations(path: str | os.PathLike, image_ids, options):
     """Writes the graded relevance of candidates, as VisDial does for NDCG.
 
-    Args:
-        every_round: Boolean, whether to list all rounds. Defaults to `False`:
-            one round per image, as in VisDial, each number equally often.
+    Of one round an image, as in VisDial, each number equally often.
     """
     written = []
     for i, image_id in enumerate(image_ids):
-        count = options.indices.shape[1]
-        for r in range(count) if every_round else (i % count,):
-            grades = options.relevance[i, r].tolist()
-            written.append(
-                {
-                    "image_id": int(image_id),
-                    "round_id": r + 1,
-                    "gt_relevance": [round(grade, 3) for grade in grades],
-                }
-            )
+        r = i % options.indices.shape[1]
+        grades = [round(grade, 3) for grade in options.relevance[i, r].tolist()]
+        written.append(
+            {"image_id": image_id, "round_id": r + 1, "gt_relevance": grades}
+        )
     _dump(path, written)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduce.world.caption_words import NOUNS
+from reproduce.world.scenes import SHAPES
 from reproduce.world.words import ABSENT
 from reproduce.world.words import HEDGES
 from reproduce.world.words import NO_FORMS
@@ -28,14 +29,6 @@ _MOST_THINGS, _MOST_CLAIMS = 8, 3
 _BITS = {
     value: 1 << i for i, value in enumerate(itertools.chain(*SLOTS.values()))
 }
-_MEANING = [
-    (x, "i8") for x in "polarity soft hedge number denied frame".split()
-]
-_MEANING += [("claims", "i8", _MOST_CLAIMS)]
-_TRUTH = [
-    (x, "i8") for x in "polarity slot value topic number frames doubt".split()
-]
-_TRUTH += [("objects", "i8", _MOST_THINGS)]
 
 
 class Truth(NamedTuple):
@@ -85,32 +78,31 @@ def judge(dialog_round, answer: str):
 
 def meaning_array(answers):
     """Parses strings into a record array `(n,)`, sets of values as bits."""
-    rows = [
-        (
-            *(meaning.polarity, meaning.soft, meaning.hedge, meaning.number),
-            *(_bits(meaning.denied), meaning.frame),
-            _padded(meaning.claims, _MOST_CLAIMS),
-        )
-        for meaning in map(parse_answer, answers)
-    ]
-    return np.array(rows, _MEANING)
+    meanings = map(parse_answer, answers)
+    return _packed(meanings, Meaning, "claims", _MOST_CLAIMS)
 
 
 def truth_array(truths):
     """Packs truths into a record array `(n,)`, sets of values as bits."""
-    rows = [
-        (
-            *(truth.polarity, _bits(VALUES.get(truth.slot, ()))),
-            *(_bits(truth.value), _bits(truth.topic), truth.number),
-            *(truth.frames, truth.doubt, _padded(truth.objects, _MOST_THINGS)),
-        )
-        for truth in truths
+    slots = [VALUES.get(truth.slot, frozenset()) for truth in truths]
+    truths = [x._replace(slot=slot) for x, slot in zip(truths, slots)]
+    return _packed(truths, Truth, "objects", _MOST_THINGS)
+
+
+def _packed(records, kind, several, most):
+    """Records of integers and sets, one field of which has several sets."""
+    layout = [
+        (name, "i8", most if name == several else ()) for name in kind._fields
     ]
-    return np.array(rows, _TRUTH)
+    return np.array([tuple(_numbers(row, most)) for row in records], layout)
 
 
-def _padded(sets, length):
-    return [_bits(values) for values in sets] + [0] * (length - len(sets))
+def _numbers(record, most):
+    for value in record:
+        if isinstance(value, tuple):
+            yield [*map(_bits, value)] + [0] * (most - len(value))
+        else:
+            yield _bits(value) if isinstance(value, frozenset) else value
 
 
 @functools.cache
@@ -130,18 +122,16 @@ def relevance(answers, truths) -> NDArray:
         Float32 array of the broadcast shape, see `judge()`.
     """
     answers, truths = answers.view(np.recarray), truths.view(np.recarray)
-    claims = np.moveaxis(answers.claims, -1, 0)
+    claims, objects = np.moveaxis(answers.claims, -1, 0), truths.objects
     counted = answers.number >= 0
-    countable = truths.number >= 0
-    miscounted = counted & countable & (answers.number != truths.number)
-    sound = ~miscounted
+    number = counted & (truths.number >= 0)
+    sound = ~number | (answers.number == truths.number)
     for claim in claims:
-        sound &= _holds(claim, truths.objects)
+        # Empty, or true of at least one object.
+        sound &= ((claim[..., None] & ~objects) == 0).any(-1)
     named = np.bitwise_or.reduce(claims) & truths.slot
     full = np.where(truths.value == 0, named != 0, named == truths.value)
     some = (named != 0) & ((named & ~truths.value) == 0) & (truths.value != 0)
-    number = counted & countable
-
     polar = truths.polarity > 0
     silent = answers.polarity == 0
     agrees = (answers.polarity == truths.polarity) & polar
@@ -150,28 +140,13 @@ def relevance(answers, truths) -> NDArray:
     answers_open = silent & ~polar & (full | number)
     partly = silent & ~polar & some & ~full
     right = sound & (agrees | implied | answers_open)
-    denied = answers.denied != 0
-    right &= ~denied | (answers.denied == truths.topic)
-    loose = (counted & (truths.number < 0)) | (
-        (answers.frame != 0) & ((answers.frame & truths.frames) == 0)
-    )
+    right &= (answers.denied == 0) | (answers.denied == truths.topic)
+    strange = (answers.frame != 0) & ((answers.frame & truths.frames) == 0)
+    loose = (counted & ~number) | strange
     half = (right & ((answers.soft > 0) | loose)) | (sound & partly)
     grade = np.where(half, 0.5, np.where(right, 1.0, 0.0))
     hedged = np.asarray(HEDGE_GRADES)[truths.doubt]
     return np.where(answers.hedge > 0, hedged, grade).astype(np.float32)
-
-
-def _holds(claim, objects):
-    """Mask of claims that are empty or true of at least one object."""
-    held = claim == 0
-    for i in range(_MOST_THINGS):
-        held = held | ((claim & ~objects[..., i]) == 0)
-    return held
-
-
-def polarity_of(holds):
-    """`YES` or `NO`."""
-    return YES if holds else NO
 
 
 YES, NO = 1, 2
@@ -188,48 +163,44 @@ _SOFTENERS = {"looks", "maybe", "think", "probably", "guess", "seems"}
 _DETERMINERS = {"a", "an", "the", "other", "another", "this"}
 _NUMBERS = {word: n for words in NUMBERS for n, word in enumerate(words)}
 _NUMBERS["nothing"] = 0
-_GROUND_WORDS = {
-    "grass": ("grass", "grassy", "field", "lawn"),
-    "sand": ("sand", "sandy", "beach", "desert"),
-    "snow": ("snow", "snowy"),
-    "water": ("water", "sea", "ocean"),
-    "brick": ("brick", "bricks", "wall"),
-    "night": ("night", "sky"),
-}
+
+
+def _values_of(table):
+    """Sets of one value by the words that claim it."""
+    return {
+        word: frozenset([value])
+        for value, words in table.items()
+        for word in words
+    }
+
+
+_GROUNDS = _values_of(
+    {
+        "grass": ("grass", "grassy", "field", "lawn"),
+        "sand": ("sand", "sandy", "beach", "desert"),
+        "snow": ("snow", "snowy"),
+        "water": ("water", "sea", "ocean"),
+        "brick": ("brick", "bricks", "wall"),
+        "night": ("night", "sky"),
+    }
+)
 # Captions know more names for a shape than dialogs do; all are understood.
-_NOUNS = {
-    word: frozenset([shape])
-    for names in (NOUNS, SYNONYMS)
-    for shape, words in names.items()
-    if shape in VALUES["shape"]
-    for word in words
-}
+_NOUNS = _values_of({shape: NOUNS[shape] + SYNONYMS[shape] for shape in SHAPES})
 _PLURALS = {plural(word): shape for word, shape in _NOUNS.items()}
 _PLURALS |= {word: frozenset([word]) for word in ABSENT}
 _PLURALS |= dict.fromkeys(("things", "shapes", "objects", "ones"), frozenset())
-_SYNONYMS = {
-    word: frozenset([value])
-    for value, words in SYNONYMS.items()
-    for word in words
-}
-_GROUNDS = {
-    word: frozenset([value])
-    for value, words in _GROUND_WORDS.items()
-    for word in words
-}
-_OTHERS = {
-    "stripes": frozenset(["striped"]),
-    "dots": frozenset(["dotted"]),
-    "spots": frozenset(["dotted"]),
-    "left": frozenset(["left"]),
-    "right": frozenset(["right"]),
-    "top": frozenset(["top"]),
-    "upper": frozenset(["top"]),
-    "bottom": frozenset(["bottom"]),
-    "lower": frozenset(["bottom"]),
-}
+_OTHERS = _values_of(
+    {
+        "striped": ("stripes",),
+        "dotted": ("dots", "spots"),
+        "left": ("left",),
+        "right": ("right",),
+        "top": ("top", "upper"),
+        "bottom": ("bottom", "lower"),
+    }
+)
 #: Attribute values that a word claims, as a set of one or none.
-WORD_VALUES = _NOUNS | _SYNONYMS | _GROUNDS | _PLURALS | _OTHERS
+WORD_VALUES = _NOUNS | _values_of(SYNONYMS) | _GROUNDS | _PLURALS | _OTHERS
 
 
 class Meaning(NamedTuple):
@@ -274,12 +245,33 @@ def parse_answer(answer: str) -> Meaning:
     if plain in _FORMS:
         polarity, soft, frame = _FORMS[plain]
         return Meaning(polarity=polarity, soft=soft, frame=frame)
-    polarity, soft, frame, rest = _opening(words)
-    scan = _Scan(polarity, soft)
-    scan.run(rest)
-    claims = tuple(scan.claims[:_MOST_CLAIMS])
+    polarity, soft, frame, words = _opening(words)
+    claims, values, denied, number = [], frozenset(), frozenset(), -1
+    for i, word in enumerate(words):
+        if word == "no":
+            denied = denied_values(words[i + 1 :])
+            if denied:
+                polarity = NO
+                break
+            if words[i + 1 : i + 2] == ("pattern",):
+                values |= {"plain"}
+        elif word == "and":
+            claims.append(values)
+            values = frozenset()
+        elif word in ("middle", "center"):
+            values |= _middle(values)
+        elif word in WORD_VALUES:
+            values |= WORD_VALUES[word]
+        elif word in _NUMBERS:
+            # "a red one" stands for a thing, "just one" counts.
+            of_thing = values or (i and words[i - 1] in _DETERMINERS)
+            if word != "one" or not of_thing:
+                number = _NUMBERS[word]
+        elif word in _SOFTENERS:
+            soft = 1
+    claims = tuple(claim for claim in (*claims, values) if claim)
     return Meaning(
-        scan.polarity, scan.soft, 0, claims, scan.denied, scan.number, frame
+        polarity, soft, 0, claims[:_MOST_CLAIMS], denied, number, frame
     )
 
 
@@ -307,52 +299,6 @@ def denied_values(words):
             return frozenset()
         values |= WORD_VALUES[word]
     return frozenset()
-
-
-class _Scan:
-    """Left-to-right reading of the descriptive part of an answer."""
-
-    def __init__(self, polarity, soft):
-        self.polarity, self.soft = polarity, soft
-        self.claims, self.number = [], -1
-        self.values = self.denied = frozenset()
-
-    def run(self, words):
-        i = 0
-        before = ""
-        while i < len(words):
-            i += self.read(words, i, before)
-            before = words[i - 1]
-        self.close()
-
-    def read(self, words, i, before):
-        """Takes in the word at `i`; returns how many words it used up."""
-        word = words[i]
-        if word == "no":
-            denied = denied_values(words[i + 1 :])
-            if denied:
-                self.polarity, self.denied = NO, denied
-                return len(words) - i
-            if words[i + 1 : i + 2] == ("pattern",):
-                self.values |= {"plain"}
-        elif word == "and":
-            self.close()
-        elif word in ("middle", "center"):
-            self.values |= _middle(self.values)
-        elif word in WORD_VALUES:
-            self.values |= WORD_VALUES[word]
-        elif word in _NUMBERS:
-            # "a red one" stands for a thing, "just one" counts.
-            if word != "one" or not (self.values or before in _DETERMINERS):
-                self.number = _NUMBERS[word]
-        elif word in _SOFTENERS:
-            self.soft = 1
-        return 1
-
-    def close(self):
-        if self.values:
-            self.claims.append(self.values)
-        self.values = frozenset()
 
 
 def _middle(values):

@@ -1,37 +1,28 @@
 """Drawing of scenes: anti-aliased, shaded, textured, in NumPy alone."""
 
+import dataclasses
 import json
 import zlib
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.world.scene import IMAGE_SIZE
-from reproduce.world.scene import SHAPES
-from reproduce.world.scene import TEXTURES
-from reproduce.world.scene import scene_to_dict
-from reproduce.world.scene import signed_distance
+from reproduce.world.scenes import IMAGE_SIZE
+from reproduce.world.scenes import SHAPES
+from reproduce.world.scenes import TEXTURES
+from reproduce.world.scenes import signed_distance
 
+# Paint of each color, and ink of its stripes and dots: light on dark paint,
+# dark on light paint.
 _PAINT = {
-    "red": (214, 48, 44),
-    "orange": (243, 138, 30),
-    "yellow": (247, 213, 52),
-    "green": (40, 150, 72),
-    "blue": (44, 92, 208),
-    "purple": (138, 62, 172),
-    "white": (246, 246, 244),
-    "black": (38, 38, 42),
-}
-# Stripes and dots: light on dark paint, dark on light paint.
-_INK = {
-    "red": (255, 214, 196),
-    "orange": (140, 62, 8),
-    "yellow": (168, 116, 10),
-    "green": (196, 238, 176),
-    "blue": (190, 216, 255),
-    "purple": (232, 200, 246),
-    "white": (128, 136, 152),
-    "black": (196, 196, 202),
+    "red": ((214, 48, 44), (255, 214, 196)),
+    "orange": ((243, 138, 30), (140, 62, 8)),
+    "yellow": ((247, 213, 52), (168, 116, 10)),
+    "green": ((40, 150, 72), (196, 238, 176)),
+    "blue": ((44, 92, 208), (190, 216, 255)),
+    "purple": ((138, 62, 172), (232, 200, 246)),
+    "white": ((246, 246, 244), (128, 136, 152)),
+    "black": ((38, 38, 42), (196, 196, 202)),
 }
 _OUTLINE = {"white": (112, 118, 132), "black": (150, 150, 158)}
 # Half the side of the square that is painted for a thing: the largest radius,
@@ -64,10 +55,10 @@ def render(scenes, grounds=None) -> NDArray:
     (2, 64, 64, 3)
     """
     images = np.empty((len(scenes), IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8)
+    grounds = scenes if grounds is None else grounds
     for start in range(0, len(scenes), _CHUNK):
-        chunk = scenes[start : start + _CHUNK]
-        below = (scenes if grounds is None else grounds)[start:][:_CHUNK]
-        images[start : start + _CHUNK] = _render_chunk(chunk, below)
+        part = slice(start, start + _CHUNK)
+        images[part] = _render_chunk(scenes[part], grounds[part])
     return images
 
 
@@ -79,7 +70,7 @@ def _render_chunk(scenes, grounds):
     for row, scene in enumerate(grounds):
         # The frames of a video follow each other on one ground.
         if not row or scene is not grounds[row - 1]:
-            ground = backdrop(scene.background, _rng(scene))
+            ground = _backdrop(scene)
         canvas[row, inner, inner] = ground
     owner = [r for r, s in enumerate(scenes) for _ in s.things]
     things = [thing for scene in scenes for thing in scene.things]
@@ -88,11 +79,6 @@ def _render_chunk(scenes, grounds):
         for row, thing, *patch in zip(owner, things, color, cover, shade):
             _composite(canvas[row], thing, *patch)
     return np.clip(canvas[:, inner, inner] + 0.5, 0, 255).astype(np.uint8)
-
-
-def _rng(scene):
-    text = json.dumps(scene_to_dict(scene), sort_keys=True)
-    return np.random.default_rng(zlib.crc32(text.encode()))
 
 
 def _composite(canvas, thing, color, cover, shade):
@@ -133,9 +119,10 @@ def _distances(shapes, u, v):
 
 
 def _paint(things, u, v, radius):
-    names = [t.color for t in things]
-    paint = _rows([_PAINT[name] for name in names])
-    ink = _rows([_INK[name] for name in names])
+    paint, ink = (
+        _rows([_PAINT[thing.color][kind] for thing in things])
+        for kind in (0, 1)
+    )
     light = 1.0 - 0.14 * (u + v)
     gloss = np.exp(-((u + 0.36) ** 2 + (v + 0.4) ** 2) / 0.09) * 34
     share = _texture(things, u * radius, v * radius, radius)[..., None]
@@ -160,11 +147,8 @@ def _texture(things, x, y, radius):
 
 
 def _outlines(things):
-    colors = [
-        _OUTLINE.get(t.color, tuple(0.5 * c for c in _PAINT[t.color]))
-        for t in things
-    ]
-    return _rows(colors)
+    darker = {c: np.multiply(paint, 0.5) for c, (paint, _) in _PAINT.items()}
+    return _rows([{**darker, **_OUTLINE}[thing.color] for thing in things])
 
 
 def _column(values):
@@ -175,19 +159,12 @@ def _rows(colors):
     return np.asarray(colors, np.float32)[:, None, None, :]
 
 
-def backdrop(name: str, rng: np.random.Generator) -> NDArray:
-    """Draws one background.
-
-    Returns:
-        Float32 array of shape `(64, 64, 3)`, RGB of about 0 to 255.
-    """
-    if name not in _BACKDROPS:
-        raise ValueError(
-            f"`name` must be one of {tuple(_BACKDROPS)}. "
-            f"Received: name={name!r}"
-        )
+def _backdrop(scene):
+    """The background of a scene, float32 `(64, 64, 3)` of about 0 to 255."""
+    text = json.dumps(dataclasses.asdict(scene), sort_keys=True)
+    rng = np.random.default_rng(zlib.crc32(text.encode()))
     light, tint = rng.normal(0, 0.035), rng.normal(0, 4, 3)
-    picture = _BACKDROPS[name](rng) * np.float32(1 + light)
+    picture = _BACKDROPS[scene.background](rng) * np.float32(1 + light)
     return picture + tint.astype(np.float32)
 
 
@@ -201,14 +178,11 @@ def _noise(rng, across=1, down=1):
     grain = rng.standard_normal((IMAGE_SIZE, IMAGE_SIZE), np.float32)
     for axis, width in ((1, across), (0, down)):
         if width > 1:
-            total = np.cumsum(grain, axis)
-            grain = total - np.roll(total, width, axis)
-            head = [slice(None), slice(None)]
-            head[axis] = slice(0, width)
+            total = np.cumsum(grain, axis).swapaxes(axis, 0)
+            lines = total - np.roll(total, width, 0)
             # The cumulative sum does not wrap around: mirror its start.
-            body = [slice(None), slice(None)]
-            body[axis] = slice(2 * width - 1, width - 1, -1)
-            grain[tuple(head)] = grain[tuple(body)]
+            lines[:width] = lines[2 * width - 1 : width - 1 : -1].copy()
+            grain = lines.swapaxes(axis, 0)
     return grain / np.float32(np.sqrt(across * down))
 
 

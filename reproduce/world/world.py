@@ -1,37 +1,61 @@
-"""The synthetic world on disk: built from a seed in seconds, then cached."""
+"""The synthetic world on disk: built from a seed in seconds, then kept."""
 
-import functools
+import hashlib
+import json
 import os
 import pathlib
+import shutil
+import sys
+import time
+from collections.abc import Callable
 
 import numpy as np
 
-from reproduce.world.built_folder import SPLITS
-from reproduce.world.built_folder import built_folder
-from reproduce.world.built_folder import checked_sizes
-from reproduce.world.built_folder import known_split
-from reproduce.world.built_folder import read_about
-from reproduce.world.built_folder import read_packed
-from reproduce.world.built_folder import tell
-from reproduce.world.built_folder import write_packed
+from reproduce.locks import locked
 from reproduce.world.candidates import build_options
 from reproduce.world.captions import describe
+from reproduce.world.captions import describe_video
+from reproduce.world.clips import render_videos
+from reproduce.world.clips import sample_video
 from reproduce.world.dialogs import make_dialog
 from reproduce.world.formats import write_dense_annotations
 from reproduce.world.formats import write_karpathy
+from reproduce.world.formats import write_tgif
 from reproduce.world.formats import write_visdial
 from reproduce.world.render import render
-from reproduce.world.sampler import sample_scene
-from reproduce.world.scene import scene_from_dict
-from reproduce.world.scene import scene_to_dict
+from reproduce.world.scenes import sample_scene
+from tfcap._io import make_folder
+from tfcap._io import partial_path
+from tfcap._io import remove_abandoned
+from tfcap._io import rename
+from tfcap._io import sync_tree
+from tfcap._io import told_if_full
 
-# Raise it with every change that alters a file of a built world.
-VERSION = 3
+#: A world's splits, in the order in which a data set holds them.
+SPLITS = ("train", "val", "test")
+# Raise them with every change that alters what a world holds.
+VERSION, VIDEO_VERSION = 3, 1
 # Fewer dialogs do not hold enough distinct answers for 100 candidates.
 _LEAST_TRAIN = 50
+_LIST = "world.json"
 
 
-class World:
+class _Built:
+    """A built folder and what it is about.
+
+    The files hold what is seen and said alone. The truth is drawn again from
+    the seed, which takes seconds.
+    """
+
+    def __init__(self, root: str | os.PathLike, about: dict):
+        self.root, self.about = pathlib.Path(root), about
+
+    def _pixels(self, name, split):
+        path = self.root / f"{name}_{split}.npy"
+        return np.load(path, mmap_mode="r")
+
+
+class World(_Built):
     """A built world: paths of its files, and what they hold.
 
     Obtained from `load_world()`. The caption and dialog files have the
@@ -39,39 +63,27 @@ class World:
 
     Args:
         root: Directory that `load_world()` has built.
+        about: Dict of its `version`, `seed` and `sizes`.
     """
-
-    def __init__(self, root: str | os.PathLike):
-        self.root = pathlib.Path(root)
-        self.about = read_about(self.root)
-        self._scenes = {}
 
     def images(self, split):
         """Pixels, uint8 array of shape `(B, 64, 64, 3)`, mapped from disk."""
-        path = self.root / f"images_{known_split(split)}.npy"
-        return np.load(path, mmap_mode="r")
+        return self._pixels("images", split)
 
     def image_ids(self, split):
         """Integers, unique over the splits, in the order of the images."""
-        return _image_ids(self.about["sizes"], known_split(split))
+        sizes = self.about["sizes"]
+        before = SPLITS[: SPLITS.index(split)]
+        first = 1 + sum(sizes[name] for name in before)
+        return list(range(first, first + sizes[split]))
 
     def scenes(self, split):
         """List of `Scene`, the truth about each image, in their order."""
-        path = self.root / f"scenes_{known_split(split)}.json.gz"
-        if split not in self._scenes:
-            scenes = read_packed(path)
-            self._scenes[split] = [scene_from_dict(scene) for scene in scenes]
-        return list(self._scenes[split])
+        return _drawn(sample_scene, self.about, split)[0]
 
     def dialogs(self, split):
-        """List of `WorldDialog` with the truth of each round, in their order.
-
-        The files hold what was said alone: dialogs are drawn again, from the
-        seed of the world.
-        """
-        index = SPLITS.index(known_split(split))
-        _, _, dialogs, _ = _drawn(self.about, index)
-        return dialogs
+        """List of `WorldDialog`, with the truth of each round, in order."""
+        return _said(*_drawn(sample_scene, self.about, split))[1]
 
     @property
     def karpathy_path(self):
@@ -80,11 +92,42 @@ class World:
 
     def visdial_path(self, split):
         """Dialogs of a split, in the layout of VisDial v1.0."""
-        return self.root / _visdial(known_split(split))
+        return self.root / f"visdial_world_{split}.json"
 
     def dense_path(self, split):
         """Relevance of each candidate, as VisDial's dense annotations."""
-        return self.root / _dense(known_split(split))
+        name = f"visdial_world_{split}_dense_annotations.json"
+        return self.root / name
+
+
+class VideoWorld(_Built):
+    """A built world of videos: paths of its files, and what they hold.
+
+    Obtained from `load_video_world()`. The captions have the layout of TGIF,
+    so `load_captions()` reads them.
+
+    Args:
+        root: Directory that `load_video_world()` has built.
+        about: Dict of its `version`, `seed` and `sizes`.
+    """
+
+    def frames(self, split):
+        """Pixels, uint8 `(B, 8, 64, 64, 3)`, mapped from disk."""
+        return self._pixels("frames", split)
+
+    def video_ids(self, split):
+        """Names, unique over the splits, in the order of the videos."""
+        count = self.about["sizes"][split]
+        return [f"world_{split}_{number:06d}" for number in range(count)]
+
+    def videos(self, split):
+        """List of `Video`, the truth about each, in their order."""
+        return _drawn(sample_video, self.about, split)[0]
+
+    @property
+    def tgif_path(self):
+        """Captions of all splits, in the layout of `tgif-v1.0.tsv`."""
+        return self.root / "tgif-v1.0.tsv"
 
 
 def load_world(
@@ -97,8 +140,7 @@ def load_world(
 ) -> World:
     """Returns the synthetic world, building it first if it is not there yet.
 
-    A build that was interrupted, or that runs twice at once, does no harm: see
-    `built_folder()`.
+    Of several processes that want it, one builds it: see `built_folder()`.
 
     Args:
         train: Integer of at least 50, number of images to train on.
@@ -112,54 +154,163 @@ def load_world(
     >>> world.images("val").shape, len(world.scenes("train"))
     ((5, 64, 64, 3), 50)
     """
-    sizes = checked_sizes(
-        {"train": _LEAST_TRAIN}, train=train, val=val, test=test
-    )
+    sizes = _checked(_LEAST_TRAIN, train=train, val=val, test=test)
     about = {"version": VERSION, "seed": seed, "sizes": sizes}
-    write = functools.partial(_write, progress=progress)
-    return World(built_folder(root, "world", about, write, progress))
+    return World(built_folder(root, "world", about, _write, progress), about)
 
 
-def _visdial(split):
-    return f"visdial_world_{split}.json"
+def load_video_world(
+    root: str | os.PathLike | None = None,
+    seed: int = 0,
+    train: int = 2000,
+    val: int = 250,
+    test: int = 500,
+    progress: bool = True,
+) -> VideoWorld:
+    """Returns videos of the synthetic world, building them if need be.
+
+    Of several processes that want it, one builds it: see `built_folder()`.
+
+    Example:
+
+    >>> import tempfile
+    >>> world = reproduce.world.load_video_world(
+    ...     tempfile.mkdtemp(), train=3, val=1, test=2, progress=False
+    ... )
+    >>> world.frames("test").shape, world.video_ids("test")[1]
+    ((2, 8, 64, 64, 3), 'world_test_000001')
+    """
+    sizes = _checked(1, train=train, val=val, test=test)
+    about = {"version": VIDEO_VERSION, "seed": seed, "sizes": sizes}
+    # Folders on disk keep their first name, clips.
+    folder = built_folder(root, "clips", about, _write_videos, progress)
+    return VideoWorld(folder, about)
 
 
-def _dense(split):
-    return f"visdial_world_{split}_dense_annotations.json"
+def built_folder(
+    root: str | os.PathLike | None,
+    kind: str,
+    about: dict,
+    write: Callable,
+    progress: bool = True,
+) -> pathlib.Path:
+    """A folder of files that follow from a seed, built if it is not there.
+
+    It is named by kind, version, seed and sizes, and appears in one step. Of
+    several processes one builds it, and the others wait.
+
+    Args:
+        about: Dict of `version` and `seed`, integers, and `sizes`, a dict of
+            the number of examples of each of the `SPLITS`.
+        write: Function of an empty folder and `about` that fills it.
+    """
+    cache = os.environ.get("TFCAP_CACHE", pathlib.Path.home() / ".cache/tfcap")
+    root = pathlib.Path(root or cache)
+    sizes = "_".join(str(about["sizes"][split]) for split in SPLITS)
+    folder = root / f"{kind}_v{about['version']}_seed{about['seed']}_{sizes}"
+    if _is_whole(folder, about):
+        return folder
+    make_folder(root)
+    with locked(root / f".{folder.name}.lock"):
+        if not _is_whole(folder, about):
+            started = time.perf_counter()
+            _build(folder, about, write)
+            if progress:
+                seconds = time.perf_counter() - started
+                text = f"synthetic world: built in {seconds:.0f} s: {folder}"
+                print(text, file=sys.stderr)
+    return folder
 
 
-def _image_ids(sizes, split):
-    first = 1 + sum(sizes[name] for name in SPLITS[: SPLITS.index(split)])
-    return list(range(first, first + sizes[split]))
-
-
-def _drawn(about, index):
-    """Scenes, captions and dialogs of a split, and what draws the rest."""
-    rng = np.random.default_rng([about["seed"], index])
-    count = about["sizes"][SPLITS[index]]
-    scenes = [sample_scene(rng) for _ in range(count)]
-    sentences = [describe(scene, rng) for scene in scenes]
-    dialogs = [
-        make_dialog(scene, five[0], rng)
-        for scene, five in zip(scenes, sentences)
-    ]
-    return scenes, sentences, dialogs, rng
-
-
-def _write(work, about, progress):
-    captions, corpus = {}, None
-    for index, split in enumerate(SPLITS):
-        ids = _image_ids(about["sizes"], split)
-        tell(progress, f"{split}: {len(ids)} scenes, captions and dialogs")
-        scenes, sentences, dialogs, rng = _drawn(about, index)
-        np.save(work / f"images_{split}.npy", render(scenes))
-        write_packed(
-            work / f"scenes_{split}.json.gz", list(map(scene_to_dict, scenes))
+def _is_whole(folder, about):
+    """Check whether all files are there as they were written."""
+    try:
+        found = json.loads((folder / _LIST).read_text())
+        # Folders of earlier versions hold no checksums: they are taken as such.
+        sums = found.pop("checksums", {})
+        found.pop("files", None)
+        return found == about and all(
+            _checksum(folder / name) == known for name, known in sums.items()
         )
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        # What may not be read at the moment is not built again.
+        return False
+
+
+def _checksum(path):
+    """SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _build(folder, about, write):
+    remove_abandoned(folder)
+    work = partial_path(folder)
+    work.mkdir()
+    try:
+        with told_if_full(folder, "Nothing was built"):
+            write(work, about)
+            sums = {
+                path.relative_to(work).as_posix(): _checksum(path)
+                for path in sorted(work.rglob("*"))
+                if path.is_file()
+            }
+            listed = json.dumps({**about, "checksums": sums}, indent=1)
+            (work / _LIST).write_text(listed)
+            sync_tree(work)
+            if folder.exists():
+                shutil.rmtree(folder)
+            rename(work, folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _checked(least_train, **sizes):
+    """Sizes of the splits, which must be numbers."""
+    for name, size in sizes.items():
+        least = least_train if name == "train" else 1
+        if not isinstance(size, int) or size < least:
+            raise ValueError(
+                f"`{name}` must be an integer of at least {least}. Received: "
+                f"{name}={size}"
+            )
+    return sizes
+
+
+def _drawn(sample, about, split):
+    """Scenes or videos of a split, and the generator of what is said."""
+    index = SPLITS.index(split)
+    rng = np.random.default_rng([about["seed"], index])
+    return [sample(rng) for _ in range(about["sizes"][split])], rng
+
+
+def _said(scenes, rng):
+    """Five captions and a dialog of each scene."""
+    captions = [describe(scene, rng) for scene in scenes]
+    pairs = zip(scenes, captions)
+    return captions, [make_dialog(one, five[0], rng) for one, five in pairs]
+
+
+def _write(folder, about):
+    world, captions, corpus = World(folder, about), {}, None
+    for split in SPLITS:
+        ids = world.image_ids(split)
+        scenes, rng = _drawn(sample_scene, about, split)
+        sentences, dialogs = _said(scenes, rng)
+        np.save(folder / f"images_{split}.npy", render(scenes))
         captions[split] = ids, sentences
         corpus = corpus or dialogs
-        tell(progress, f"{split}: candidate answers")
         options = build_options(dialogs, rng, corpus=corpus)
-        write_visdial(work / _visdial(split), split, ids, dialogs, options)
-        write_dense_annotations(work / _dense(split), ids, options)
-    write_karpathy(work / "dataset_world.json", captions)
+        write_visdial(world.visdial_path(split), split, ids, dialogs, options)
+        write_dense_annotations(world.dense_path(split), ids, options)
+    write_karpathy(world.karpathy_path, captions)
+
+
+def _write_videos(folder, about):
+    world, captions = VideoWorld(folder, about), {}
+    for split in SPLITS:
+        videos, rng = _drawn(sample_video, about, split)
+        np.save(folder / f"frames_{split}.npy", render_videos(videos))
+        sentences = [describe_video(video, rng) for video in videos]
+        captions[split] = world.video_ids(split), sentences
+    write_tgif(folder, captions)

@@ -13,7 +13,7 @@ import pytest
 
 from reproduce.study import Study
 from reproduce.sweep import Sweep
-from reproduce.world.built_folder import built_folder
+from reproduce.world.world import built_folder
 from tests.faults.power import least_progress
 from tests.training.resumed import epochs_done
 from tfcap._io import make_folder

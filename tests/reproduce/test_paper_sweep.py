@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from reproduce.captioning import caption_files
+from reproduce.captioning.load_data import WORLDS
 from reproduce.command import PAPERS
 from reproduce.command import main
 from reproduce.command import open_paper
@@ -207,6 +208,21 @@ def test_what_is_evaluated_and_learned_from_may_be_told(
     assert capsys.readouterr().out == ""
     assert main([*out, "--train-split", "train"]) == 2
     assert "must come with data in files" in capsys.readouterr().err
+
+
+def test_of_drawn_data_no_more_is_drawn_than_asked_for(tmp_path, monkeypatch):
+    drawn = []
+
+    def draw(settings, root, verbose, **sizes):
+        drawn.append(sizes)
+        raise ValueError("enough")
+
+    monkeypatch.setitem(WORLDS, "world", draw)
+    command = ["psst", "--settings", "quick", "--out", str(tmp_path)]
+    for more in ([], ["--limit", "train=50,test=4"]):
+        assert main([*command, *more]) == 2
+    quick = {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}
+    assert drawn == [quick, {**quick, "train": 50, "test": 4}]
 
 
 def test_a_speaker_of_another_study_is_taken(tmp_path, monkeypatch):

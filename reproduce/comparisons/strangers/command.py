@@ -14,6 +14,8 @@ import argparse
 import sys
 from dataclasses import replace
 
+from reproduce.captioning.load_data import WORLDS
+from reproduce.captioning.load_data import drawn_sizes
 from reproduce.captioning.load_data import load_data
 from reproduce.comparisons.strangers.learned_data import learned_data
 from reproduce.comparisons.strangers.panel import StrangerPanel
@@ -41,7 +43,8 @@ def strangers_of(name, options, data, settings=None):
     settings = settings or STRANGER_SETTINGS[options.settings or name]
     folder = options.strangers or f"runs/{STRANGERS}_{name}"
     split = options.strangers_split
-    learned = learned_data(name, settings, options.root, split)
+    sizes = drawn_sizes(options) if name in WORLDS else {}
+    learned = learned_data(name, settings, options.root, split, **sizes)
     verbose, seed = 0 if options.quiet else 2, options.strangers_seed
     panel = StrangerPanel(folder, learned, settings, seed, verbose)
     return Strangers(panel, data, options.split, options.clip)
@@ -56,8 +59,13 @@ def main(arguments: list[str] | None = None) -> int:
     if options.epochs is not None:
         settings = replace(settings, epochs=options.epochs)
     try:
+        sizes = drawn_sizes(options) if options.data in WORLDS else {}
         data = load_data(
-            options.data, settings, options.root, images=options.images
+            options.data,
+            settings,
+            options.root,
+            images=options.images,
+            **sizes,
         )
         _tell(strangers_of(options.data, options, data, settings), data)
     except KeyboardInterrupt:

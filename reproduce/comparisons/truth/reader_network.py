@@ -7,15 +7,15 @@ import keras
 import numpy as np
 from keras import ops
 
-from reproduce.world.scene import BACKGROUNDS
-from reproduce.world.scene import COLORS
-from reproduce.world.scene import SHAPES
-from reproduce.world.scene import SIZES
-from reproduce.world.scene import TEXTURES
+from reproduce.world import BACKGROUNDS
+from reproduce.world import COLORS
+from reproduce.world import COLUMNS
+from reproduce.world import MOTIONS
+from reproduce.world import ROWS
+from reproduce.world import SHAPES
+from reproduce.world import SIZES
+from reproduce.world import TEXTURES
 from reproduce.world.truth import Truth
-from reproduce.world.videos import MOTIONS
-from reproduce.world.words import COLUMNS
-from reproduce.world.words import ROWS
 from tfcap.layers import SoftEmbedding
 
 _OF_SHAPES = {

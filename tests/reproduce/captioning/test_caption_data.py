@@ -114,10 +114,12 @@ def test_videos_in_files_have_frames_for_positions(tmp_path):
     assert data.train_features[np.arange(4)].shape == (4, 3, 3)
 
 
-def test_videos_of_the_world_are_captioned(tmp_path):
-    data = caption_videos(
-        TINY, tmp_path, verbose=0, encoder=SceneEncoder(filters=2), **VIDEOS
+def test_videos_of_the_world_are_captioned(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "reproduce.world.features.pretrain_scene_encoder",
+        lambda *args, **options: SceneEncoder(filters=2),
     )
+    data = caption_videos(TINY, tmp_path, verbose=0, **VIDEOS)
     assert lengths(data) == [4, 2, 3]
     assert data.train.counts.tolist() == [5] * 4
     # A speaker that sees the whole video: the mean over frames.

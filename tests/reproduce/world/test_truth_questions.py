@@ -4,12 +4,12 @@ from reproduce.world import Scene
 from reproduce.world import Thing
 from reproduce.world.truth import Facts
 from reproduce.world.truth import Truth
+from reproduce.world.truth import answered
 from reproduce.world.truth import fact_weights
 from reproduce.world.truth import read_answers
 from reproduce.world.truth import read_caption
 from reproduce.world.truth import true_answers
 from reproduce.world.truth import usual_answers
-from reproduce.world.truth.questions import answered
 
 BALL = Thing("ball", "red", "large", "plain", 10.0, 30.0, 9.0)
 BOX = Thing("box", "blue", "small", "dotted", 44.0, 31.0, 5.0)

@@ -6,8 +6,8 @@ import pytest
 
 from reproduce.world import Scene
 from reproduce.world import Thing
+from reproduce.world.reader import claim_places
 from reproduce.world.truth import Facts
-from reproduce.world.truth import claim_places
 from reproduce.world.truth import judge_claims
 from reproduce.world.truth import read_caption
 
@@ -50,6 +50,8 @@ def test_captions_of_networks_are_read_as_a_person_reads_them():
         ("a ball turning from red to blue", "ball; 1 turns from red to blue"),
         ("a star and a moon, nothing moves", "star; moon; 0 still"),
         ("a dog on a red", "? dog on red"),
+        ("a red ball; a blue box!", "red ball; blue box"),
+        ("\u201ca red ball\u201d: (a blue box)?", "red ball; blue box"),
     ],
 )  # fmt: skip
 def test_what_a_caption_claims(caption, claims):
@@ -77,7 +79,7 @@ def test_each_claim_has_its_words():
 @pytest.mark.parametrize(
     ("caption", "words"),
     [
-        ("A big red Ball, a\tbox.", ["Ball", "big", "red", "box"]),
+        ('"A big red Ball," a\tbox.', ["Ball", "big", "red", "box"]),
         ("a ball in the top left corner", ["ball", "in the top left corner"]),
         ("a ball top left", ["ball", "top left"]),
         ("six things, two of them red", ["six", "two", "red"]),
@@ -95,41 +97,21 @@ def test_words_of_claims(caption, words):
 
 
 @pytest.mark.parametrize(
-    "caption, claims, unread",
+    ("caption", "claims"),
     [
-        ("no balls", "", ["no", "balls"]),
-        ("a box without a ball", "box", ["without", "a", "ball"]),
-        ("a box without a red ball on the grass", "box; on grass", None),
-        ("neither a ball nor a box but a star", "star", None),
-        ("no balls or boxes and a star", "star", None),
-        ("a star next to no ball and a box", "star; box", None),
-        ("a box that is not on the grass", "box", None),
-        (
-            "a ball that is not red and a box on the grass",
-            "ball; box; on grass",
-            None,
-        ),
-        ("a ball not red on the grass", "ball; on grass", None),
-        (
-            "a ball that is not red or blue above a box",
-            "ball; box; 1 above 2",
-            None,
-        ),
+        ("no balls", "? no balls"),
+        ("a box without a ball", "box; ? without a ball"),
+        ("a box without a red ball on the grass",
+         "box; on grass; ? without a red ball"),
+        ("neither a ball nor a box but a star",
+         "star; ? neither a ball nor a box but"),
+        ("no balls or boxes and a star", "star; ? no balls or boxes"),
+        ("a star next to no ball and a box", "star; box; ? next to no ball"),
+        ("a box that is not on the grass", "box; ? that not on the grass"),
+        ("a ball not red on the grass", "ball; on grass; ? not red"),
+        ("a ball that is not red or blue above a box",
+         "ball; box; 1 above 2; ? that not red or blue"),
     ],
-)
-def test_what_is_denied_is_not_claimed(caption, claims, unread):
-    found = read_caption(caption)
-    assert str(found._replace(unread=())) == claims
-    if unread is not None:
-        assert list(found.unread) == unread
-
-
-def test_stops_and_quotes_of_any_kind_end_words():
-    plain = read_caption("a red ball a blue box")
-    for text in (
-        "a red ball; a blue box!",
-        "\u201ca red ball\u201d: (a blue box)?",
-    ):
-        assert read_caption(text)[:-1] == plain[:-1]
-    places = claim_places('"A red ball!"')
-    assert places["object", (0,), "ball"] == (7, 11)
+)  # fmt: skip
+def test_what_is_denied_is_not_claimed(caption, claims):
+    assert str(read_caption(caption)) == claims

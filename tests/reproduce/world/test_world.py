@@ -1,14 +1,24 @@
+import errno
 import json
-import shutil
+import threading
 
 import numpy as np
 import pytest
 
-from reproduce.world import BACKGROUNDS
+from reproduce.world import SPLITS
+from reproduce.world import judge_video
+from reproduce.world import load_video_world
 from reproduce.world import load_world
 from reproduce.world import render
+from reproduce.world import render_videos
+from reproduce.world.formats import write_tgif
+from reproduce.world.judging import judge
+from reproduce.world.world import built_folder
+from tfcap.data import load_captions
 
+ABOUT = {"version": 2, "seed": 7, "sizes": {"train": 3, "val": 2, "test": 1}}
 SIZES = {"train": 60, "val": 8, "test": 7}
+VIDEOS = {"train": 7, "val": 3, "test": 4}
 
 
 @pytest.fixture(scope="module")
@@ -21,146 +31,232 @@ def world(root):
     return load_world(root, progress=False, **SIZES)
 
 
-def contents(path):
-    return {p.name: p.read_bytes() for p in path.iterdir()}
+@pytest.fixture(scope="module")
+def video_world(root):
+    return load_video_world(root, progress=False, **VIDEOS)
 
 
-def test_images_scenes_and_ids_go_together(world):
-    seen = []
-    for split, size in SIZES.items():
-        images, scenes = world.images(split), world.scenes(split)
-        assert len(images) == len(scenes) == size
-        assert all(scene.background in BACKGROUNDS for scene in scenes)
-        np.testing.assert_array_equal(render(scenes), images)
-        seen += world.image_ids(split)
-    assert len(set(seen)) == sum(SIZES.values())
+def contents(folder):
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder): path.read_bytes() for path in paths}
 
 
-def test_scenes_of_different_splits_differ(world):
-    scenes = [s for split in SIZES for s in world.scenes(split)]
-    assert len(set(scenes)) == len(scenes)
+def read(path):
+    return json.loads(path.read_text())
 
 
-def test_captions_have_the_layout_of_karpathys_splits(world):
-    data = json.loads(world.karpathy_path.read_text())
-    images = data["images"]
+def test_images_and_captions_are_those_of_their_scenes(world):
+    images, captions = read(world.karpathy_path)["images"], {}
     assert [image["imgid"] for image in images] == list(range(75))
-    assert [i["cocoid"] for i in images if i["split"] == "val"] == (
-        world.image_ids("val")
-    )
-    sentence_ids = [s for image in images for s in image["sentids"]]
-    assert sentence_ids == list(range(5 * 75))
+    numbers = [number for image in images for number in image["sentids"]]
+    assert numbers == list(range(5 * 75))
     for image in images:
-        assert {"filename", "filepath", "sentences"} <= set(image)
+        captions[image["cocoid"]] = []
         for sentence in image["sentences"]:
             assert sentence["imgid"] == image["imgid"]
-            raw = sentence["raw"].lower().strip(".").replace(",", "")
-            assert raw.split() == sentence["tokens"]
-
-
-def test_dialogs_have_the_layout_of_visdial(world):
+            raw = sentence["raw"].lower().strip(".")
+            assert raw.replace(",", "").split() == sentence["tokens"]
+            captions[image["cocoid"]].append(raw)
+    seen, scenes = [], []
     for split, size in SIZES.items():
-        data = json.loads(world.visdial_path(split).read_text())
-        assert data["split"] == split
-        dialogs = data["data"]["dialogs"]
-        assert [d["image_id"] for d in dialogs] == world.image_ids(split)
-        for dialog in dialogs:
-            assert len(dialog["dialog"]) == 10
-            for turn in dialog["dialog"]:
-                options = turn["answer_options"]
-                assert len(options) == 100
-                assert options[turn["gt_index"]] == turn["answer"]
-                assert max(options) < len(data["data"]["answers"])
-        dense = json.loads(world.dense_path(split).read_text())
-        assert len(dense) == size
+        assert len(world.scenes(split)) == size
+        pixels = render(world.scenes(split))
+        np.testing.assert_array_equal(pixels, world.images(split))
+        seen += world.image_ids(split)
+        scenes += world.scenes(split)
+        for image_id, one in zip(world.image_ids(split), world.dialogs(split)):
+            assert one.caption in captions[image_id]
+    assert seen == [*captions] and len(set(scenes)) == sum(SIZES.values())
 
 
-def test_the_caption_of_a_dialog_is_one_of_its_image(world):
-    images = json.loads(world.karpathy_path.read_text())["images"]
-    captions = {
-        i["cocoid"]: [s["raw"].lower().strip(".") for s in i["sentences"]]
-        for i in images
-    }
-    dialogs = json.loads(world.visdial_path("val").read_text())["data"]
-    for dialog in dialogs["dialogs"]:
-        assert dialog["caption"] in captions[dialog["image_id"]]
+@pytest.mark.parametrize("split", SPLITS)
+def test_dialogs_have_the_layout_of_visdial(world, split):
+    whole = read(world.visdial_path(split))
+    assert set(whole) == {"version", "split", "data"}
+    assert (whole["version"], whole["split"]) == ("1.0", split)
+    data, ids = whole["data"], world.image_ids(split)
+    assert set(data) == {"questions", "answers", "dialogs"}
+    for name in ("questions", "answers"):
+        assert len(set(data[name])) == len(data[name])
+    dialogs, truths = data["dialogs"], world.dialogs(split)
+    options_of = {}
+    for image_id, one, truth in zip(ids, dialogs, truths, strict=True):
+        assert set(one) == {"image_id", "caption", "dialog"}
+        assert (one["image_id"], one["caption"]) == (image_id, truth.caption)
+        pairs = zip(one["dialog"], truth.rounds, strict=True)
+        for r, (said, known) in enumerate(pairs):
+            options = said.pop("answer_options")
+            options_of[truth.caption, r] = options
+            assert len(set(options)) == 100
+            assert options[said.pop("gt_index")] == said["answer"]
+            assert data["answers"][said.pop("answer")] == known.answer
+            assert data["questions"][said.pop("question")] == known.question
+            assert not said
+    dense = read(world.dense_path(split))
+    assert [entry["image_id"] for entry in dense] == ids
+    rounds = [entry["round_id"] - 1 for entry in dense]
+    assert rounds == [i % 10 for i in range(len(ids))]
+    for one, r, entry in zip(truths, rounds, dense):
+        graded = zip(options_of[one.caption, r], entry["gt_relevance"])
+        for number, grade in graded:
+            wanted = judge(one.rounds[r], data["answers"][number])
+            assert grade == pytest.approx(wanted, abs=1e-3)
 
 
-def test_the_second_time_nothing_is_built(world, root):
-    before = (world.root / "world.json").stat().st_mtime_ns
-    again = load_world(root, progress=False, **SIZES)
-    assert (again.root / "world.json").stat().st_mtime_ns == before
+def test_frames_truths_and_captions_go_together(video_world):
+    seen = []
+    for split, size in VIDEOS.items():
+        frames = video_world.frames(split)
+        videos = video_world.videos(split)
+        assert frames.shape == (size, 8, 64, 64, 3)
+        np.testing.assert_array_equal(render_videos(videos), frames)
+        captions = load_captions(video_world.tgif_path, split)
+        assert captions.image_ids == video_world.video_ids(split)
+        for video, five in zip(videos, captions.captions):
+            assert len(five) == 5
+            assert all(judge_video(video, caption) == 1 for caption in five)
+        seen += captions.image_ids
+    assert len(set(seen)) == sum(VIDEOS.values())
 
 
-def test_the_same_seed_gives_the_same_bytes(world, tmp_path):
-    other = load_world(tmp_path, progress=False, **SIZES)
-    assert contents(other.root) == contents(world.root)
+def test_a_written_tgif_has_the_layout_of_the_release(tmp_path):
+    captions = [["a ball grows", "it é"], ["a, b"]]
+    write_tgif(tmp_path, {"train": (["video_1", "video_2"], captions)})
+    lines = (tmp_path / "tgif-v1.0.tsv").read_text("utf-8").splitlines()
+    url = "https://tfcap.invalid/clips/video_1.gif"
+    assert lines[:2] == [f"{url}\ta ball grows.", f"{url}\tit é."]
+    urls = (tmp_path / "splits" / "train.txt").read_text().splitlines()
+    assert urls[0] == url and len(urls) == 2
 
 
-def test_another_seed_gives_another_world(world, root):
-    other = load_world(root, seed=1, progress=False, **SIZES)
-    assert other.root != world.root
-    assert not set(other.scenes("train")) & set(world.scenes("train"))
-
-
-@pytest.mark.parametrize("damage", ["no about", "short file", "no images"])
-def test_a_damaged_world_is_built_again(world, tmp_path, damage):
-    copy = tmp_path / world.root.name
-    shutil.copytree(world.root, copy)
-    if damage == "no about":
-        (copy / "world.json").unlink()
-    elif damage == "no images":
-        (copy / "images_val.npy").unlink()
-    else:
-        (copy / "dataset_world.json").write_text("{")
-    again = load_world(tmp_path, progress=False, **SIZES)
-    assert contents(again.root) == contents(world.root)
-    assert [p.name for p in tmp_path.iterdir()] == [copy.name]
-
-
-def test_an_interrupted_build_leaves_nothing(tmp_path, monkeypatch):
-    def interrupt(scenes):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("reproduce.world.world.render", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        load_world(tmp_path, progress=False, **SIZES)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_build_that_comes_second_keeps_the_first(
-    world, tmp_path, monkeypatch
+@pytest.mark.parametrize(
+    "load, sizes", [(load_world, SIZES), (load_video_world, VIDEOS)]
+)
+def test_a_seed_gives_the_same_bytes_and_another_one_others(
+    load, sizes, root, tmp_path
 ):
-    def quicker(scenes):
-        shutil.copytree(world.root, tmp_path / world.root.name)
-        monkeypatch.undo()
-        return render(scenes)
-
-    monkeypatch.setattr("reproduce.world.world.render", quicker)
-    late = load_world(tmp_path, progress=False, **SIZES)
-    assert (late.root / "world.json").stat().st_mtime_ns == (
-        (world.root / "world.json").stat().st_mtime_ns
+    first = load(root, progress=False, **sizes)
+    again = load(tmp_path, progress=False, **sizes)
+    assert contents(first.root) == contents(again.root)
+    other = load(tmp_path, seed=1, progress=False, **sizes)
+    assert other.root != again.root
+    held = contents(again.root)
+    assert all(
+        data != held[name]
+        for name, data in contents(other.root).items()
+        if name.suffix == ".npy"
     )
-    assert [p.name for p in tmp_path.iterdir()] == [world.root.name]
 
 
-def test_the_cache_directory_can_be_set(world, root, monkeypatch):
-    monkeypatch.setenv("TFCAP_CACHE", str(root))
-    assert load_world(progress=False, **SIZES).root == world.root
+@pytest.mark.parametrize(
+    "load, sizes, message",
+    [
+        (
+            load_world,
+            {"train": 49},
+            "`train` must be an integer of at least 50",
+        ),
+        (load_world, {"test": 1.5}, "`test` must be an integer of at least 1"),
+        (
+            load_video_world,
+            {"val": 0},
+            "`val` must be an integer of at least 1",
+        ),
+    ],
+)
+def test_sizes_that_make_no_world_are_refused(load, sizes, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, **sizes)
 
 
-def test_progress_is_one_line_on_standard_error(tmp_path, capsys):
-    load_world(tmp_path, **SIZES)
+class Builder:
+    """Writes two files; counts how often it was asked to."""
+
+    def __init__(self):
+        self.times = 0
+
+    def __call__(self, folder, about):
+        self.times += 1
+        (folder / "below").mkdir()
+        (folder / "below" / "file").write_text(f"seed {about['seed']}")
+        (folder / "values").write_text("0")
+
+
+def build(root, write=None):
+    return built_folder(root, "things", ABOUT, write or Builder(), False)
+
+
+def visible(folder):
+    return [p.name for p in folder.iterdir() if p.name[0] != "."]
+
+
+def test_it_is_built_once_under_a_name_that_tells_what_it_is(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("TFCAP_CACHE", str(tmp_path))
+    write = Builder()
+    folder = built_folder(None, "things", ABOUT, write)
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "built in" in err
+    assert folder == tmp_path / "things_v2_seed7_3_2_1"
+    assert build(tmp_path, write) == folder and write.times == 1
+    listed = read(folder / "world.json")
+    assert set(listed.pop("checksums")) == {"below/file", "values"}
+    assert listed == ABOUT
 
 
-@pytest.mark.parametrize("sizes", [{"train": 3}, {"val": 0}, {"test": 1.5}])
-def test_sizes_that_make_no_world_are_refused(tmp_path, sizes):
-    with pytest.raises(ValueError, match="must be an integer of at least"):
-        load_world(tmp_path, **sizes)
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("world.json", None),
+        ("world.json", json.dumps({**ABOUT, "version": 1})),
+        ("below/file", None),
+        ("below/file", "seed 8"),
+        ("values", ""),
+    ],
+)
+def test_what_is_not_whole_is_built_again(tmp_path, name, content):
+    folder, write = build(tmp_path), Builder()
+    if content is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_text(content)
+    build(tmp_path, write)
+    assert write.times == 1 and visible(tmp_path) == [folder.name]
+    assert (folder / "below" / "file").read_text() == "seed 7"
+    # One of earlier versions, without checksums, is taken as it is.
+    (folder / "world.json").write_text(json.dumps(ABOUT))
+    assert build(tmp_path, write) == folder and write.times == 1
 
 
-def test_an_unknown_split_is_refused(world):
-    with pytest.raises(ValueError, match="`split` must be one of"):
-        world.images("dev")
+@pytest.mark.parametrize(
+    "error, message",
+    [
+        (KeyboardInterrupt("stopped"), "stopped"),
+        (OSError(errno.ENOSPC, "full"), "things_v.*Nothing was built"),
+    ],
+)
+def test_a_build_that_stops_leaves_nothing(tmp_path, error, message):
+    def write(folder, about):
+        (folder / "half").write_text("")
+        raise error
+
+    with pytest.raises(type(error), match=message):
+        build(tmp_path, write)
+    names = [path.name for path in tmp_path.iterdir()]
+    assert names == [".things_v2_seed7_3_2_1.lock"]
+
+
+def test_who_wants_it_meanwhile_waits(tmp_path):
+    first, second = Builder(), Builder()
+    other = threading.Thread(target=build, args=(tmp_path, second))
+
+    def write(folder, about):
+        other.start()
+        other.join(0.2)
+        assert other.is_alive()
+        first(folder, about)
+
+    build(tmp_path, write)
+    other.join()
+    assert (first.times, second.times) == (1, 0)

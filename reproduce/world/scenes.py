@@ -1,26 +1,63 @@
-"""Ground truth of synthetic scenes, and the shapes in them."""
+"""Synthetic scenes: what is true of them, the shapes in them, and their odds.
 
+Scenes have the statistics of photographs: a few things are common.
+"""
+
+import bisect
 import dataclasses
 import functools
+import itertools
 
 import numpy as np
 from numpy.typing import NDArray
 
+# fmt: off
 SHAPES = ("ball", "box", "cone", "star", "heart", "cross", "ring", "moon")
 COLORS = (
-    "red",
-    "orange",
-    "yellow",
-    "green",
-    "blue",
-    "purple",
-    "white",
-    "black",
+    "red", "orange", "yellow", "green", "blue", "purple", "white", "black",
 )
 SIZES = ("small", "medium", "large")
 TEXTURES = ("plain", "striped", "dotted")
+#: How a thing may look: shape, color, size and texture.
+LOOKS = {
+    "shape": SHAPES, "color": COLORS, "size": SIZES, "texture": TEXTURES,
+}
 BACKGROUNDS = ("grass", "sand", "snow", "water", "brick", "night")
-
+ROWS, COLUMNS = ("top", "middle", "bottom"), ("left", "center", "right")
+# Falling off like 1 / rank: common things give captions that many images
+# share, rare ones give what would single an image out.
+_BACKGROUND_ODDS = {
+    "grass": 0.26, "sand": 0.20, "snow": 0.17, "water": 0.14, "brick": 0.12,
+    "night": 0.11,
+}
+_SHAPE_ODDS = {
+    "ball": 0.26, "box": 0.22, "star": 0.14, "cone": 0.12, "heart": 0.09,
+    "ring": 0.07, "cross": 0.06, "moon": 0.04,
+}
+COLOR_ODDS = {
+    "red": 0.25, "blue": 0.19, "green": 0.14, "yellow": 0.13, "white": 0.10,
+    "black": 0.08, "orange": 0.06, "purple": 0.05,
+}
+_SIZE_ODDS = {"medium": 0.42, "small": 0.32, "large": 0.26}
+TEXTURE_ODDS = {"plain": 0.56, "striped": 0.25, "dotted": 0.19}
+_COUNT_ODDS = {3: 0.42, 4: 0.29, 5: 0.16, 6: 0.08, 7: 0.05}
+# What hardly stands out from what is behind it is rarer, not absent.
+CAMOUFLAGE = {
+    "grass": {"green": 0.35}, "sand": {"yellow": 0.45, "orange": 0.6},
+    "snow": {"white": 0.4}, "water": {"blue": 0.35},
+    "brick": {"red": 0.5, "orange": 0.5},
+    "night": {"black": 0.35, "purple": 0.6},
+}
+# fmt: on
+_REPEAT_ODDS = 0.30
+RADII = {"small": (4.8, 5.4), "medium": (6.8, 7.5), "large": (9.2, 9.9)}
+_LOW, _HIGH = 9.0, 55.0
+# Just above the diagonal of an 8 pixel cell: no cell holds two centers.
+APART = 11.5
+LEAST_VISIBLE = 0.62
+# Centers keep this far from the cells' borders: which cell a thing is in is
+# then never a matter of a fraction of a pixel.
+_OFF_BORDER = 1.0
 IMAGE_SIZE = 64
 # Further apart than this on either axis, one thing is left of or above another.
 SIDE_MARGIN = 4.0
@@ -87,24 +124,27 @@ class Scene:
     background: str
     things: tuple[Thing, ...]
 
-    def find(self, shape=None, color=None, size=None, texture=None):
+    def find(self, **looks):
         """Indices of the things with all of the attributes that are given."""
-        wanted = {
-            "shape": shape,
-            "color": color,
-            "size": size,
-            "texture": texture,
-        }
-        wanted = {k: v for k, v in wanted.items() if v is not None}
         return tuple(
             i
             for i, thing in enumerate(self.things)
-            if all(getattr(thing, k) == v for k, v in wanted.items())
+            if looks.items() <= vars(thing).items()
         )
+
+    def replaced(self, i, *things):
+        """The scene with others, or none, instead of thing `i`."""
+        own = self.things
+        return Scene(self.background, (*own[:i], *things, *own[i + 1 :]))
 
     def visible(self, i):
         """Share of thing `i` that nothing in front of it hides, in `[0, 1]`."""
         return self._hidden[1][i]
+
+    @property
+    def least_visible(self):
+        """The least share of a thing that can be seen."""
+        return min(self._hidden[1])
 
     def relation(self, i, j):
         """Spatial relations of object `i` to object `j`.
@@ -134,13 +174,11 @@ class Scene:
 
     def region(self, i):
         """Third of the image that thing `i` is in, as `(row, column)` names."""
-        row = min(int(self.things[i].y * 3 / IMAGE_SIZE), 2)
-        column = min(int(self.things[i].x * 3 / IMAGE_SIZE), 2)
-        return ("top", "middle", "bottom")[row], (
-            "left",
-            "center",
-            "right",
-        )[column]
+        thing = self.things[i]
+        row, column = (
+            min(int(at * 3 / IMAGE_SIZE), 2) for at in (thing.y, thing.x)
+        )
+        return ROWS[row], COLUMNS[column]
 
     @functools.cached_property
     def _hidden(self):
@@ -171,20 +209,6 @@ class Scene:
         return pairs, tuple(shares)
 
 
-def scene_to_dict(scene):
-    """Turns a `Scene` into a nest of plain values, ready for JSON."""
-    return {
-        "background": scene.background,
-        "things": [dataclasses.asdict(thing) for thing in scene.things],
-    }
-
-
-def scene_from_dict(values):
-    """Turns what `scene_to_dict()` returned into the same `Scene` again."""
-    things = tuple(Thing(**thing) for thing in values["things"])
-    return Scene(values["background"], things)
-
-
 def _points(thing):
     """Sample points on a thing: two arrays of pixel coordinates."""
     ticks = (np.arange(24) + 0.5) / 12 - 1.0
@@ -207,20 +231,11 @@ def signed_distance(shape: str, u: NDArray, v: NDArray) -> NDArray:
 
     Example:
 
-    >>> from reproduce.world.scene import signed_distance
+    >>> from reproduce.world.scenes import signed_distance
     >>> signed_distance("ball", np.array([0.0, 1.95]), np.zeros(2))
     array([-0.95, 1. ])
     """
-    if shape not in _DISTANCES:
-        raise ValueError(
-            f"`shape` must be one of {tuple(_DISTANCES)}. "
-            f"Received: shape={shape!r}"
-        )
     return _DISTANCES[shape](u, v)
-
-
-def _ball(u, v):
-    return np.hypot(u, v) - 0.95
 
 
 def _rectangle(u, v, width, height, corner):
@@ -228,10 +243,6 @@ def _rectangle(u, v, width, height, corner):
     along = np.abs(v) - (height - corner)
     outside = np.hypot(np.maximum(across, 0), np.maximum(along, 0))
     return outside + np.minimum(np.maximum(across, along), 0) - corner
-
-
-def _box(u, v):
-    return _rectangle(u, v, 0.83, 0.83, 0.1)
 
 
 def _cross(u, v):
@@ -272,10 +283,6 @@ def _heart(u, v):
     return scale * np.where(x + y > 1, lobe, side)
 
 
-def _ring(u, v):
-    return np.abs(np.hypot(u, v) - 0.7) - 0.27
-
-
 def _moon(u, v):
     outer = np.hypot(u + 0.05, v) - 0.97
     bite = np.hypot(u - 0.46, v) - 0.82
@@ -283,12 +290,120 @@ def _moon(u, v):
 
 
 _DISTANCES = {
-    "ball": _ball,
-    "box": _box,
+    "ball": lambda u, v: np.hypot(u, v) - 0.95,
+    "box": lambda u, v: _rectangle(u, v, 0.83, 0.83, 0.1),
     "cone": _cone,
     "star": _star,
     "heart": _heart,
     "cross": _cross,
-    "ring": _ring,
+    "ring": lambda u, v: np.abs(np.hypot(u, v) - 0.7) - 0.27,
     "moon": _moon,
 }
+
+
+def sample_scene(rng: np.random.Generator) -> Scene:
+    """Draws a scene: 3 to 7 things on a background, some of them overlapping.
+
+    Shapes are distinct but for about three scenes in ten, where one comes
+    twice or thrice, so that a shape alone does not always name a thing.
+
+    Returns:
+        A `Scene`. Centers lie in `[9, 55]` on both axes and more than 11.5
+        pixels apart; at least 62 % of each thing is visible.
+
+    Example:
+
+    >>> from reproduce.world import sample_scene
+    >>> scene = sample_scene(np.random.default_rng(0))
+    >>> 3 <= len(scene.things) <= 7
+    True
+    """
+    background = draw(rng, _BACKGROUND_ODDS)
+    looks = _looks(rng, background, draw(rng, _COUNT_ODDS))
+    while True:
+        centers = _centers(rng, looks)
+        if centers is None:
+            continue
+        things = (
+            Thing(*look[:4], *center, radius=look[4])
+            for look, center in zip(looks, centers)
+        )
+        scene = Scene(background, tuple(things))
+        if scene.least_visible >= LEAST_VISIBLE:
+            return scene
+
+
+def _looks(rng, background, count):
+    """Attributes and radius of each thing, no two with the same four."""
+    shapes = _shapes(rng, count)
+    colors = {
+        color: odds * CAMOUFLAGE[background].get(color, 1.0)
+        for color, odds in COLOR_ODDS.items()
+    }
+    looks = []
+    while len(looks) < count:
+        shape = shapes[len(looks)]
+        size = draw(rng, _SIZE_ODDS)
+        look = (shape, draw(rng, colors), size, draw(rng, TEXTURE_ODDS))
+        if look not in [other[:4] for other in looks]:
+            looks.append((*look, hundredths(rng.uniform(*RADII[size]))))
+    return looks
+
+
+def hundredths(value):
+    """A number as scenes hold it."""
+    return round(float(value), 2)
+
+
+def _shapes(rng, count):
+    # Gumbel's trick: the top `count` of the perturbed log odds are a draw
+    # without replacement.
+    names, odds = zip(*_SHAPE_ODDS.items())
+    scores = np.log(odds) + rng.gumbel(size=len(SHAPES))
+    shapes = [names[i] for i in np.argsort(-scores)[:count]]
+    if rng.random() < _REPEAT_ODDS:
+        times = 1 + int(count > 3 and rng.random() < 0.3)
+        shapes[count - times :] = [shapes[0]] * times
+    rng.shuffle(shapes)
+    return shapes
+
+
+def _centers(rng, looks):
+    """Centers, far enough apart, or None when they did not fit."""
+    centers = []
+    for look in looks:
+        for _ in range(60):
+            if centers and rng.random() < 0.45:
+                x, y = _beside(rng, looks, centers, look[4])
+            else:
+                x, y = rng.uniform(_LOW, _HIGH, 2)
+            x, y = hundredths(x), hundredths(y)
+            apart = all(np.hypot(x - a, y - b) > APART for a, b in centers)
+            if apart and allowed(x) and allowed(y):
+                centers.append((x, y))
+                break
+        else:
+            return None
+    return centers
+
+
+def allowed(value):
+    """Check whether a center may be there, on one axis."""
+    inside = _OFF_BORDER <= value % 8 <= 8 - _OFF_BORDER
+    return inside and _LOW <= value <= _HIGH
+
+
+def _beside(rng, looks, centers, radius):
+    """A center so close to an earlier thing that the two may overlap."""
+    other = int(rng.integers(len(centers)))
+    reach = (radius + looks[other][4]) * rng.uniform(0.7, 1.05)
+    angle = rng.uniform(0, 2 * np.pi)
+    x, y = centers[other]
+    return x + reach * np.cos(angle), y + reach * np.sin(angle)
+
+
+def draw(rng, odds):
+    """Draws a key of a dict of odds, which need not sum to one."""
+    totals = list(itertools.accumulate(odds.values()))
+    index = bisect.bisect(totals, rng.random() * totals[-1])
+    return list(odds)[index]

@@ -1,4 +1,7 @@
-"""Ground truth of synthetic videos, and whether captions of them are right."""
+"""Synthetic videos: what happens in them, and whether captions say so.
+
+One of two to four things moves, changes, appears or disappears.
+"""
 
 import dataclasses
 import re
@@ -11,30 +14,39 @@ from reproduce.world.caption_words import NOTHING
 from reproduce.world.caption_words import VERBS
 from reproduce.world.judging import WORD_VALUES
 from reproduce.world.render import render
-from reproduce.world.scene import COLORS
-from reproduce.world.scene import IMAGE_SIZE
-from reproduce.world.scene import Scene
-from reproduce.world.scene import Thing
-from reproduce.world.scene import scene_from_dict
-from reproduce.world.scene import scene_to_dict
+from reproduce.world.scenes import APART
+from reproduce.world.scenes import COLOR_ODDS
+from reproduce.world.scenes import COLORS
+from reproduce.world.scenes import IMAGE_SIZE
+from reproduce.world.scenes import LEAST_VISIBLE
+from reproduce.world.scenes import RADII
+from reproduce.world.scenes import Scene
+from reproduce.world.scenes import Thing
+from reproduce.world.scenes import allowed
+from reproduce.world.scenes import draw
+from reproduce.world.scenes import hundredths
+from reproduce.world.scenes import sample_scene
+from reproduce.world.words import LOOK_VALUES
 from reproduce.world.words import VALUES
 
+# fmt: off
+_MOTION_ODDS = {
+    "left": 0.16, "right": 0.14, "up": 0.12, "down": 0.12, "grows": 0.10,
+    "shrinks": 0.08, "turns": 0.10, "appears": 0.07, "disappears": 0.06,
+    "still": 0.05,
+}
+# fmt: on
 #: What may happen in a video; in `"turns"`, a thing takes another color.
-MOTIONS = (
-    "left",
-    "right",
-    "up",
-    "down",
-    "grows",
-    "shrinks",
-    "turns",
-    "appears",
-    "disappears",
-    "still",
-)
+MOTIONS = tuple(_MOTION_ODDS)
 #: Motions that take a thing to another place.
 MOVES = MOTIONS[:4]
-
+_DIRECTIONS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
+_SIZES = {"grows": ("small", "large"), "shrinks": ("large", "small")}
+_COUNT_ODDS = {2: 0.45, 3: 0.35, 4: 0.20}
+# Pixels that a thing travels, and at most strays to the side.
+_LEAST_WAY, _MOST_WAY, _STRAY = 18.0, 44.0, 3.0
+# In each frame. What is passed by may be hidden more than what lies there.
+_LEAST_VISIBLE_AT = (LEAST_VISIBLE, *[0.45] * 6, LEAST_VISIBLE)
 # Pixels in a video below which a thing is slow, and above which it is fast.
 _SLOW, _FAST = 24.0, 34.0
 # Pixels to the side within which a thing is passed by.
@@ -74,20 +86,14 @@ class Video:
         """The `Scene` at a share of the video, from 0 to 1."""
         begin, end, later = self.start, self.end, share > self.when
         if self.motion == ("disappears" if later else "appears"):
-            shown = ()
-        else:
-            look = end if later else begin
-            middle = {
-                name: getattr(begin, name)
-                + share * (getattr(end, name) - getattr(begin, name))
-                for name in ("x", "y", "radius")
-            }
-            shown = (dataclasses.replace(look, **middle),)
-        things = self.scene.things
-        return Scene(
-            self.scene.background,
-            (*things[: self.mover], *shown, *things[self.mover + 1 :]),
-        )
+            return self.scene.replaced(self.mover)
+        middle = {
+            name: getattr(begin, name)
+            + share * (getattr(end, name) - getattr(begin, name))
+            for name in ("x", "y", "radius")
+        }
+        look = dataclasses.replace(end if later else begin, **middle)
+        return self.scene.replaced(self.mover, look)
 
     def frames(self, count=8):
         """The scenes of some frames, the first and the last among them."""
@@ -147,21 +153,70 @@ def render_videos(videos: Sequence[Video], frames: int = 8) -> NDArray:
     return render(scenes, grounds).reshape(shape)
 
 
-def video_to_dict(video):
-    """Turns a `Video` into a nest of plain values, ready for JSON."""
-    return {
-        "scene": scene_to_dict(video.scene),
-        "motion": video.motion,
-        "mover": video.mover,
-        "end": dataclasses.asdict(video.end),
-        "when": video.when,
-    }
+def sample_video(rng: np.random.Generator) -> Video:
+    """Draws a video: two to four things, and what happens to one of them.
+
+    Returns:
+        A `Video`. A thing that moves travels 18 to 44 pixels, all things can
+        be seen all the while, and in the end they lie apart as in the
+        beginning.
+
+    Example:
+
+    >>> from reproduce.world import MOTIONS, sample_video
+    >>> sample_video(np.random.default_rng(0)).motion in MOTIONS
+    True
+    """
+    motion = draw(rng, _MOTION_ODDS)
+    while True:
+        scene = sample_scene(rng)
+        things = scene.things[: draw(rng, _COUNT_ODDS)]
+        mover = int(rng.integers(len(things)))
+        scene = Scene(scene.background, things)
+        if motion in _SIZES:
+            begin = _resized(things[mover], _SIZES[motion][0], rng)
+            scene = scene.replaced(mover, begin)
+        end = _end(motion, scene.things[mover], rng)
+        when = hundredths(rng.uniform(0.3, 0.7))
+        video = Video(scene, motion, mover, end, when)
+        if _can_be_seen(video):
+            return video
 
 
-def video_from_dict(values):
-    """Turns what `video_to_dict()` returned into the same `Video` again."""
-    scene, end = scene_from_dict(values["scene"]), Thing(**values["end"])
-    return Video(**{**values, "scene": scene, "end": end})
+def _end(motion, begin, rng):
+    if motion in MOVES:
+        across, down = _DIRECTIONS[motion]
+        way, stray = rng.uniform(_LEAST_WAY, _MOST_WAY), rng.normal(0, _STRAY)
+        stray = min(max(stray, -_STRAY), _STRAY)
+        x = hundredths(begin.x + across * way + abs(down) * stray)
+        y = hundredths(begin.y + down * way + abs(across) * stray)
+        return dataclasses.replace(begin, x=x, y=y)
+    if motion in _SIZES:
+        return _resized(begin, _SIZES[motion][1], rng)
+    if motion == "turns":
+        odds = {k: v for k, v in COLOR_ODDS.items() if k != begin.color}
+        return dataclasses.replace(begin, color=draw(rng, odds))
+    return begin
+
+
+def _resized(thing, size, rng):
+    radius = hundredths(rng.uniform(*RADII[size]))
+    return dataclasses.replace(thing, size=size, radius=radius)
+
+
+def _can_be_seen(video):
+    """Check that the motion is in the picture, and hides nothing for long."""
+    end, others = video.end, video.scene.replaced(video.mover).things
+    return (
+        allowed(end.x)
+        and allowed(end.y)
+        and all(end.looks != other.looks for other in others)
+        and all(end.distance(other) > APART for other in others)
+        and all(
+            scene.least_visible >= least
+            for scene, least in zip(video.frames(), _LEAST_VISIBLE_AT)
+        )
+    )
 
 
 _SLOT = re.compile(r"\\{(old|new)\\}")
@@ -178,25 +233,30 @@ def _pattern(motion):
     return re.compile(rf"\b(?:{'|'.join(forms)})\b(?! of\b)")
 
 
-_LOOKS = frozenset().union(
-    *(VALUES[slot] for slot in ("shape", "color", "size", "texture"))
-)
 _PATTERNS = {motion: _pattern(motion) for motion in VERBS}
 
 
-def motion_of(caption: str) -> str | None:
-    """Find the motion that a caption names.
+def motion_of(caption: str):
+    """Find the motion that a caption names first.
+
+    Returns:
+        The motion and the match of its words, or `None` and `None`.
 
     Example:
 
-    >>> from reproduce.world import motion_of
-    >>> motion_of("a red ball rolling to the left past a blue box")
+    >>> from reproduce.world.clips import motion_of
+    >>> motion_of("a red ball rolling to the left past a blue box")[0]
     'left'
-    >>> motion_of("a red ball to the left of a blue box") is None
-    True
+    >>> motion_of("a red ball to the left of a blue box")
+    (None, None)
     """
-    motion, _ = _said(caption)
-    return motion
+    text = caption.lower()
+    found = [(name, words.search(text)) for name, words in _PATTERNS.items()]
+    return min(
+        (pair for pair in found if pair[1]),
+        key=lambda pair: pair[1].start(),
+        default=(None, None),
+    )
 
 
 def judge_video(video: Video, caption: str):
@@ -217,14 +277,13 @@ def judge_video(video: Video, caption: str):
     >>> [judge_video(video, caption) for caption in said]
     [1.0, 0.5, 0.0]
     """
-    motion, match = _said(caption)
+    motion, match = motion_of(caption)
     if motion != video.motion:
         return 0.0
     if motion == "turns" and match.group(match.lastindex) != video.end.color:
         return 0.5
     claimed = _first_thing(caption)
-    begin, end = video.start, video.end
-    looks = [begin.looks | end.looks]
+    looks = [video.start.looks | video.end.looks]
     if motion == "still":
         looks = [thing.looks for thing in video.scene.things]
     return 1.0 if any(claimed <= own for own in looks) else 0.5
@@ -254,26 +313,13 @@ def motion_scores(videos: Sequence[Video], captions: Sequence[str]) -> dict:
     }
 
 
-def _said(caption):
-    """The first motion that is said, and the match that says it."""
-    matches = {
-        motion: match
-        for motion, pattern in _PATTERNS.items()
-        if (match := pattern.search(caption.lower()))
-    }
-    if not matches:
-        return None, None
-    motion = min(matches, key=lambda name: matches[name].start())
-    return motion, matches[motion]
-
-
 def _first_thing(caption):
     """Values of the attributes up to the first noun: "a big red ball"."""
     values = frozenset()
     for word in re.findall(r"\w+", caption.lower()):
         if word in ("a", "an", "the"):
             values = frozenset()
-        values |= WORD_VALUES.get(word, frozenset()) & _LOOKS
+        values |= WORD_VALUES.get(word, frozenset()) & LOOK_VALUES
         if values & VALUES["shape"]:
             break
     return values
