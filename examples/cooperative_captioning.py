@@ -5,11 +5,10 @@
     python examples/cooperative_captioning.py --method reinforce_joint
     python examples/cooperative_captioning.py --data flickr8k --root DIR
 
-Trains a listener to find images by what people say of them, a speaker to say
-it, and then both together. Leaves scores, every caption with the rank at which
-the listener finds its image, a page to look at and TensorBoard logs in a
-folder. Ctrl-C stops it; the same command goes on. With `--workers 2`, two
-processes train as one.
+Trains a listener and a speaker on human captions, and then both jointly.
+Scores, captions with the rank at which the listener finds the image, a page and
+TensorBoard logs are written to a folder. Ctrl-C stops the run, and the same
+command resumes it. With `--workers 2`, two processes train one model.
 """
 
 import pathlib

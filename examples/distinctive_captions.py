@@ -5,14 +5,13 @@
     python examples/distinctive_captions.py --rows tf,wtf,wtf_rl,rl
     python examples/distinctive_captions.py --data flickr8k --root DIR
 
-Trains two retrievers to find images by what people say of them, a speaker by
-maximum likelihood, and then the speaker to be found by the first retriever:
-by human captions weighted by how they stand out (wtf), by its own (rl), or by
-both (wtf_rl), beside a discriminator that keeps it to the language of people.
-The second retriever, which no training saw, shows what is gained in earnest.
-Leaves scores, every caption with its rank, a page to look at and TensorBoard
-logs in a folder. Ctrl-C stops it; the same command goes on. With `--workers 2`,
-two processes train as one.
+Trains two retrievers on human captions and a speaker by maximum likelihood, and
+then the speaker for the first retriever: on human captions weighted by their
+distinctiveness (wtf), on its own (rl), or on both (wtf_rl), beside a
+discriminator that keeps the language natural. The second, held-out retriever
+measures whether the gain transfers. Scores, captions with their ranks, a page
+and TensorBoard logs are written to a folder. Ctrl-C stops the run, and the same
+command resumes it. With `--workers 2`, two processes train one model.
 """
 
 import pathlib

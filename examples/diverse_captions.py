@@ -1,4 +1,4 @@
-"""A speaker that learns for CIDEr-D, and does not forget how else to say it.
+"""A speaker that is trained for CIDEr-D and stays diverse.
 
     python examples/diverse_captions.py             # the embedded world
     python examples/diverse_captions.py --quick     # to see it run
@@ -6,11 +6,10 @@
     python examples/diverse_captions.py --data flickr8k --root DIR
 
 Trains a speaker by maximum likelihood, and then for rewards: sequence-level
-learning (sll) says one thing over and over; sequence-level exploration
-(sll_sle) rewards captions of an image for being unlike each other. Leaves
-scores, every caption, a page to look at and TensorBoard logs in a folder.
-Ctrl-C stops it; the same command goes on. With `--workers 2`, two processes
-train as one.
+learning (sll) loses diversity; sequence-level exploration (sll_sle) rewards
+captions of an image for being different. Scores, captions, a page and
+TensorBoard logs are written to a folder. Ctrl-C stops the run, and the same
+command resumes it. With `--workers 2`, two processes train one model.
 """
 
 import pathlib

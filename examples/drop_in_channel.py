@@ -2,9 +2,10 @@
 
     python examples/drop_in_channel.py
 
-A speaker sees one of 64 things and says two words of sixteen; a listener tells
-which it was. Gradients pass through the words: of `PartialSamplingST` while its
-`rho` falls, of `GumbelSoftmaxST` while it cools. Inference is of plain words.
+A speaker sees one of 64 objects and emits two words of sixteen; a listener
+identifies the object. Gradients pass through the words of `PartialSamplingST`,
+whose `rho` decreases, and of `GumbelSoftmaxST`, whose temperature decreases.
+Inference uses plain words.
 """
 
 import tempfile

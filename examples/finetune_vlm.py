@@ -3,12 +3,11 @@
     python examples/finetune_vlm.py                  # a tiny one, random
     python examples/finetune_vlm.py --preset pali_gemma_3b_mix_224
 
-PaliGemma describes pictures of coloured squares: it learns by teacher forcing,
-then by LoRA alone: SCST with CIDEr-D, held to what it was without its adapters
-by a KL penalty, and through partially sampled words for a listener that stays:
-a tiny CLIP, or `RetrievalListener` beside a preset. A preset, a name or a
-folder of `save_to_preset()`, is loaded by KerasHub, and is adapted from the
-beginning.
+PaliGemma describes pictures of colored squares: it learns by teacher forcing,
+and then by LoRA: SCST with CIDEr-D and a KL penalty from the model without
+adapters, and partially sampled words for a frozen listener, a tiny CLIP or,
+beside a preset, `RetrievalListener`. A preset, a name or a folder of
+`save_to_preset()`, is loaded by KerasHub and trained by LoRA throughout.
 """
 
 import argparse

@@ -3,10 +3,10 @@
 pip install . trl
 python examples/grpo_with_trl.py
 
-A random transformer of two layers learns, on a CPU and within a minute, to say
-what people said of a scene from nothing but the reward: CIDEr-D of
-`tfcap.text.rewards`, which needs no TensorFlow. Prints the mean reward of the
-first and of the last steps, and what the model says in the end.
+A random transformer of two layers learns, within a minute on a CPU, human
+captions of a scene from the reward alone: CIDEr-D of `tfcap.text.rewards`,
+which needs no TensorFlow. Prints the mean reward of the first and of the last
+steps, and captions of the trained model.
 """
 
 import argparse

@@ -1,19 +1,18 @@
-"""Captions by which listeners find the image that never met the speaker.
+"""Captions by which held-out listeners find the image.
 
     python examples/retriever_ensemble.py            # the embedded world
     python examples/retriever_ensemble.py --quick    # to see it run
     python examples/retriever_ensemble.py --row psst_multinomial --lambda 0.003
     python examples/retriever_ensemble.py --data flickr8k --root DIR
 
-Trains a speaker by maximum likelihood, three retrievers of different makes on
-human captions, and then the speaker for CIDEr-D and what these retrievers,
-frozen, make of its captions. A panel of strangers, listeners that meet no
-speaker and learned from people's captions of other scenes (on Flickr8k and on
-clips mostly of the speaker's own images), tells what others understand, and on
-the embedded world, where truth is exact, how much of what is said is true.
-Leaves scores, every caption, a page to look at and TensorBoard logs in a
-folder. Ctrl-C stops it; the same command goes on. With `--workers 2`, two
-processes train as one.
+Trains a speaker by maximum likelihood and three retrievers of different
+architectures on human captions, and then the speaker for CIDEr-D and for these
+retrievers, frozen. Held-out listeners, trained on human captions of other
+scenes (on Flickr8k and on clips mostly of the same images), measure whether the
+gain transfers. On the embedded world, where truth is exact, the share of true
+statements is measured, too. Scores, captions, a page and TensorBoard logs are
+written to a folder. Ctrl-C stops the run, and the same command resumes it. With
+`--workers 2`, two processes train one model.
 """
 
 import pathlib
@@ -40,9 +39,9 @@ from tfcap._io import command
 SHOWN = {
     "cider_d": "CIDEr-D",
     "fixed_r@10": "one for all, R@10",
-    "strangers_r@10": "strangers' R@10",
+    "strangers_r@10": "held-out R@10",
     "beam_cider_d": "beam CIDEr-D",
-    "beam_strangers_r@10": "strangers, beam",
+    "beam_strangers_r@10": "held-out, beam",
     "truth_precision": "said is true",
     "truth_recall": "true is said",
     "truth_false": "falsehoods",
@@ -58,8 +57,8 @@ def parse(argv):
     return parse_example(parser, argv)
 
 
-def panel_of_strangers(data, options):
-    """Listeners that learn from people alone, of other images if there are."""
+def held_out_listeners(data, options):
+    """Makes listeners trained on human captions, of other images if any."""
     quick = options.quick
     settings = STRANGER_SETTINGS["quick" if quick else options.data]
     world = options.data in WORLDS
@@ -89,7 +88,7 @@ def main(argv=None):
         made = Experiment(
             *(PSST, data, settings, options.out, options.seed),
             metrics=["strangers", *truth],
-            strangers=panel_of_strangers(data, options),
+            strangers=held_out_listeners(data, options),
         )
         rows = {row: made.result(row, **point) for row, point in points.items()}
         return made, rows

@@ -5,10 +5,9 @@
     python examples/tradeoff_curve.py --data flickr8k --root DIR \\
         --methods psst_multinomial,st_multinomial --seeds 0,1,2
 
-Trains every method with every lambda and seed, and draws what is there so
-far. Run the same command again for what is missing, after Ctrl-C, too; run it
-in several terminals at once, and they share the work. With `--workers 2`, two
-processes train every point as one.
+Trains every method with every lambda and seed, and draws the points that are
+done. The same command continues after Ctrl-C; several terminals that run it
+share the work. With `--workers 2`, two processes train each point.
 """
 
 import pathlib

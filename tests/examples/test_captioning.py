@@ -18,7 +18,7 @@ from tfcap.data import save_features
 #: Options of examples, and what they print.
 EXAMPLES = {
     "cooperative_captioning": ([], ["means nothing", "speaker alone", "R@10"]),
-    "retriever_ensemble": ([], ["strangers' R@10", "said is true"]),
+    "retriever_ensemble": ([], ["held-out R@10", "said is true"]),
     "diverse_captions": ([], ["means nothing", "sll_sle - sll"]),
     "distinctive_captions": (["--rows", "tf,wtf_rl"], ["unseen retriever"]),
     "tradeoff_curve": (
