@@ -33,7 +33,8 @@ def encoder(request):
     return request.param
 
 
-def ids(shape, left=False):
+def ids(shape):
+    """Words with padding at their end, and the same at their beginning."""
     words = RNG.integers(1, 20, size=shape)
     length = RNG.integers(1, shape[-1] + 1, size=(*shape[:-1], 1))
     right = np.where(np.arange(shape[-1]) < length, words, 0)
@@ -60,22 +61,9 @@ def test_every_round_sees_its_history_and_its_image(encoder):
     history, image = HISTORY.copy(), IMAGE.copy()
     history[:, 0] += 1
     image += 1
-    for after in (
-        encode(QUESTION, history, IMAGE),
-        encode(QUESTION, HISTORY, image),
-    ):
+    for changed in ((history, IMAGE), (HISTORY, image)):
+        after = encode(QUESTION, *changed)
         assert (np.abs(before - after).max((0, 2)) > 1e-6).all()
-
-
-def test_padding_left_or_right_is_the_same(encoder):
-    embed, encode = SoftEmbedding(20, E), encoder(units=5)
-    question, question_left = ids((B, R, TQ))
-    history, history_left = ids((B, R, TH))
-    np.testing.assert_allclose(
-        encode(embed(question), embed(history), IMAGE),
-        encode(embed(question_left), embed(history_left), IMAGE),
-        atol=1e-6,
-    )
 
 
 def test_nothing_under_the_masks_matters(encoder):
@@ -93,19 +81,21 @@ def test_nothing_under_the_masks_matters(encoder):
     )
 
 
-def test_masks_of_an_embedding_arrive_by_themselves(encoder):
+def test_masks_of_an_embedding_arrive_wherever_padding_is(encoder):
     embed, encode = SoftEmbedding(20, E), encoder(units=5)
-    question, history = ids((B, R, TQ))[0], ids((B, R, TH))[0]
-    given = encode(
+    (question, question_left), (history, history_left) = (
+        ids((B, R, steps)) for steps in (TQ, TH)
+    )
+    wanted = encode(
         embed(question).numpy(),
         embed(history).numpy(),
         IMAGE,
         question_mask=question != 0,
         history_mask=history != 0,
     )
-    np.testing.assert_allclose(
-        encode(embed(question), embed(history), IMAGE), given, atol=1e-6
-    )
+    for words in ((question, history), (question_left, history_left)):
+        found = encode(*map(embed, words), IMAGE)
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
 def test_an_absent_round_is_finite_and_harms_no_other(encoder):

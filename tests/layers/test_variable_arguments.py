@@ -17,7 +17,7 @@ def variable(value):
 
 
 def emitted(layer):
-    @tf.function
+    @tf.function(autograph=False)
     def emit():
         return layer(LOGITS, training=True)
 

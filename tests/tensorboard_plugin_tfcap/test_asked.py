@@ -17,6 +17,7 @@ def methods(curves_log, **options):
         ({"seeds": "all"}, "`seeds` must be one of points"),
         ({"along": "z"}, "`along` must be"),
         ({"level": "2"}, "`level` must be"),
+        ({"level": "a"}, "`level` must be a number"),
         ({"value": "nan"}, "`value` must be"),
         ({"preset": "fig9"}, "`preset` must be one of fig3"),
         ({"dark": "yes"}, "`dark` must be"),

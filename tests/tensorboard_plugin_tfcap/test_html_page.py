@@ -29,9 +29,6 @@ def test_small_pictures_are_drawn_crisply_and_large_ones_made_smaller():
     large = picture(np.zeros((100, 960, 3), "uint8"), "")
     assert "small" not in large
     assert pixels(large).shape == (50, 480, 3)
-
-
-def test_no_picture_is_no_tag():
     assert picture(None, "a dog") == ""
 
 
@@ -46,10 +43,5 @@ def test_all_but_the_body_is_escaped(tmp_path):
     assert "p { color: red }</style>" in text
     tag = picture(np.zeros((1, 1, 3), "uint8"), 'a "dog"')
     assert 'alt="a &quot;dog&quot;"' in tag
-
-
-def test_a_page_needs_nothing_else(tmp_path):
-    path = tmp_path / "page.html"
-    write_html(path, "a", [], [picture(np.zeros((2, 2, 3), "uint8"), "b")])
-    text = path.read_text(encoding="utf-8")
+    # Nothing is loaded from elsewhere.
     assert not re.search(r"https?:|<script|<link|@import|url\(", text)
