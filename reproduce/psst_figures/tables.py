@@ -441,27 +441,12 @@ def curve_tables(
     return [table for table in tables if table is not None]
 
 
-#: Scores beside those of Table 1, where records have them.
-_BESIDE = {
-    "lm_log_prob": "log prob / word",
-    "repeated_bigram_rate": "a bigram twice",
-    "unfinished_rate": "unfinished",
-    "novel_trigrams": "new trigrams",
-}
-
-
 def _at_recall(groups, recall, data):
     """Table 1, by the own listener as published."""
     curves, _ = curves_of(groups, "cider_d", "r@5")
     if recall is None:
         recall = operating_point(curves, "recall")
     named = {name: NATURALNESS[name] for name in AT_RECALL_OF}
-    records = [record for members in groups.values() for record in members]
-    named |= {
-        name: title
-        for name, title in _BESIDE.items()
-        if any(measured(record, name) for record in records)
-    }
     columns, notes = [], []
     for measure, title in named.items():
         shown, lacking = curves_of(groups, measure, "r@5")
@@ -556,10 +541,9 @@ def _table(titles, groups, column_group, published, notes):
     known = [method_title(name) for name in TITLES]
     rows = [name for name in known if name in groups or name in names]
     rows += [name for name in groups if name not in rows]
-    # Others than the published columns come before these, or after.
+    # Others than the published columns come before these.
     quoted = len(next(iter(figures.values()), ()))
-    shown = head[-quoted:] if "CIDEr-D" not in head else head[:quoted]
-    shown = [name.removeprefix("own ") for name in shown if quoted]
+    shown = [name.removeprefix("own ") for name in head[len(head) - quoted :]]
     lines = []
     for row in rows:
         cells = [found_cell(column, row, digits) for column in columns]

@@ -50,12 +50,8 @@ ORDERS = (
     (OURS, "psst_reinmax", "psst_multinomial", _HEARD),
     (OURS, "psst_gumbel_rao", "psst_gumbel", _HEARD),
     (OURS, "psst_expected", "psst_multinomial", ("unfinished_rate", *_HEARD)),
-    (OURS, "dapo", "grpo", ("cider_d", *_HEARD)),
-    (OURS, "grpo", "scst", ("cider_d", *_HEARD)),
     # Four updates a rollout, and one.
     (OURS, "grpo_4", "grpo", ("cider_d", *_HEARD)),
-    (OURS, "gspo", "grpo", ("cider_d", *_HEARD)),
-    (OURS, "ppo", "rloo", ("cider_d", *_HEARD)),
 )
 #: Methods that divide CIDEr-D, and not what the listener says, by the words:
 #: their lambda is not that of the others.

@@ -177,8 +177,6 @@ ALL = Paper(
         "lambda": [*PSST.axes["lambda"], *ROWS],
         "gamma": ("guided",),
         "rho": PSST.axes["rho"],
-        "temperature": PSST.axes["temperature"],
-        "alpha": ("sll_sle", *WTF_RL.axes["alpha"]),
     },
     default=DEFAULT,
     usual=USUAL,

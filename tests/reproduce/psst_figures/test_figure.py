@@ -62,29 +62,6 @@ def test_the_page_needs_no_network(tmp_path):
     assert "PSST Multinomial" in text and len(text) > 1_000_000
 
 
-def test_a_picture_shows_curves_where_the_records_have_them(tmp_path):
-    path = tmp_path / "curve.png"
-    write_curve_figure(str(path), RECORDS)
-    picture = np.asarray(Image.open(path).convert("RGB")).astype(int)
-    height, width, _ = picture.shape
-    assert height > 800 and width > 1500
-    color = [
-        int(style("PSST Multinomial", TITLES.values())[0][i : i + 2], 16)
-        for i in (1, 3, 5)
-    ]
-    blue = (abs(picture - color) < 8).all(axis=-1)
-
-    def cells(row, column):
-        return blue[
-            row * height * 2 // 5 : (row + 1) * height * 2 // 5,
-            column * width // 3 : (column + 1) * width // 3,
-        ].sum()
-
-    drawn = [[cells(row, column) > 50 for column in range(3)] for row in (0, 1)]
-    # (c) METEOR and (e) SPICE are absent.
-    assert drawn == [[True, True, False], [True, False, True]]
-
-
 def test_a_picture_says_what_is_absent_and_of_what_it_is(tmp_path):
     path = tmp_path / "curve.svg"
     write_curve_figure(path, RECORDS, title="tiny data", cider=1.1)
@@ -100,11 +77,13 @@ def test_a_picture_says_what_is_absent_and_of_what_it_is(tmp_path):
 
 
 def test_the_same_records_make_the_same_picture(tmp_path):
-    paths = [tmp_path / f"{name}.svg" for name in "ab"]
+    paths = [tmp_path / f"{name}.png" for name in "ab"]
     for path in paths:
-        write_curve_figure(path, RECORDS)
+        write_curve_figure(str(path), RECORDS)
     first, second = (path.read_bytes() for path in paths)
     assert first == second
+    width, height = Image.open(paths[0]).size
+    assert height > 800 and width > 1500
 
 
 def test_recall_by_every_listener_is_drawn_the_fixed_one_first(tmp_path):
