@@ -5,9 +5,9 @@ python benchmarks/dialog_ranking.py
 100 candidates a question, of up to 8 words: 30 that everyone gets, such as
 "yes", and 70 of a pool, their words as frequent as words are, so that about a
 third of what padding holds are distinct beginnings. "ours" walks down the tree
-of these; "padded" scores every candidate alone, all in one call; "one by one"
-one in a call; torch scores padded rows, as the released evaluation does. The
-limit is the floating-point work of the tree.
+of these; "padded" scores every candidate alone, all in one call; torch scores
+padded rows, as the released evaluation does. The limit is the floating-point
+work of the tree.
 """
 
 from paired import Row
@@ -15,7 +15,6 @@ from paired import main
 
 QUESTIONS, CANDIDATES, POPULAR, POOL = 10, 100, 30, 5000
 WORDS, VOCABULARY, UNITS, WIDTH = 9, 8846, 512, 300
-ONE_BY_ONE = 20
 
 
 def candidates(rng):
@@ -63,7 +62,7 @@ def generator(dtype):
 
 
 def padded(network, state, answers, options):
-    """Every candidate alone, all at once; and some, one after the other."""
+    """Every candidate alone, all at once."""
     import tensorflow as tf
 
     scores = tf.function(network.log_probs)
@@ -72,12 +71,7 @@ def padded(network, state, answers, options):
     def together():
         return tf.reduce_sum(scores(state, tokens), axis=-1).numpy()
 
-    def one_by_one():
-        for n in range(ONE_BY_ONE):
-            row = [x[:1] for x in state]
-            tf.reduce_sum(scores(row, tokens[:1, n : n + 1])).numpy()
-
-    return together, one_by_one
+    return together
 
 
 def of_torch(network, state, answers, options):
@@ -142,14 +136,13 @@ def contestants():
     answers, options = candidates(np.random.default_rng(0))
     network, state = generator("float32")
     half, half_state = generator("mixed_bfloat16")
-    together, one_by_one = padded(network, state, answers, options)
+    together = padded(network, state, answers, options)
     found = {
         "ours": lambda: score_candidates(network, state, answers, options),
         "ours bf16": lambda: score_candidates(
             half, half_state, answers, options
         ),
         "padded": together,
-        f"{ONE_BY_ONE} one by one": one_by_one,
         "work of the tree": limit(answers, options),
         "torch": None,
     }
@@ -162,13 +155,10 @@ def contestants():
 
 ITEM = f"{QUESTIONS} x {CANDIDATES} candidates"
 LIMIT = "work of the tree"
-#: What one by one would take for all of them, in multiples of what is timed.
-ALL = QUESTIONS * CANDIDATES / ONE_BY_ONE
 ROWS = [
     Row(ITEM, "ours", "torch", LIMIT, floor=2, goal=3),
     Row(f"{ITEM}, bf16", "ours bf16", "torch", LIMIT, floor=3, goal=5),
     Row(ITEM, "ours", "padded", LIMIT),
-    Row(ITEM, "ours", f"{ONE_BY_ONE} one by one", floor=1 / ALL),
     Row(ITEM, "ours", LIMIT),
 ]
 

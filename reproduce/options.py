@@ -158,12 +158,6 @@ def add_stranger_options(add):
         help="seed of the panel, the same for all seeds of speakers "
         "(default 0)",
     )
-    add(
-        "--clip",
-        metavar="PRESET",
-        help="a CLIP of KerasHub that listens beside the panel: a folder, or "
-        "a preset that was downloaded before; files need --images",
-    )
 
 
 def list_of(kind):

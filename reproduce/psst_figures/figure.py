@@ -3,7 +3,6 @@
 import os
 from dataclasses import replace
 
-from reproduce.psst_figures.methods import COMPARED
 from reproduce.psst_figures.methods import DECODINGS
 from reproduce.psst_figures.methods import HUMAN
 from reproduce.psst_figures.methods import TITLES
@@ -16,6 +15,7 @@ from reproduce.psst_figures.methods import rho_curves
 from tensorboard_plugin_tfcap.tradeoff import LEGEND
 from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff import Panel
+from tensorboard_plugin_tfcap.tradeoff import named_metric
 from tensorboard_plugin_tfcap.tradeoff import panels_figure
 from tensorboard_plugin_tfcap.tradeoff import parameter_panel
 from tensorboard_plugin_tfcap.tradeoff import write_picture
@@ -163,13 +163,12 @@ def listener_panels(
             "sweep again."
         )
     groups = by_method(records, rho)
-    title = {**NATURALNESS, **COMPARED}.get(naturalness, naturalness)
     suffix = f", {DECODINGS[decoding]}" if decoding else ""
     return [
         replace(
             against(groups, name, f"{decoding}{prefix}{recall}", spread),
             title=_title(prefix) + suffix,
-            x=title,
+            x=named_metric(naturalness).title,
             y=f"recall@{recall.removeprefix('r@')} (%)",
         )
         for prefix in heard

@@ -1,9 +1,7 @@
 """Methods of a sweep, how they are compared, and what was published of them."""
 
 import re
-from typing import NamedTuple
 
-from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff import Reference
 from tfcap.curves import group_curves
 
@@ -182,6 +180,8 @@ def _of_rho(method, records, rho):
 DATA = "COCO"
 PAPER = f"Vered et al. 2019, on {DATA}"
 
+RECALLS = ("r@1", "r@5", "r@10")
+
 #: Table 1, naturalness at recall@5 = 80 %.
 AT_RECALL = {
     "psst_multinomial": (1.119, 0.322, 0.264, 0.544, 0.206),
@@ -251,78 +251,30 @@ def published_references():
     >>> references[0].title, references[0].metrics["r@10"]
     ('psst_multinomial', 86.3)
     """
-    recalls, references = ("r@1", "r@5", "r@10"), []
-    cider = {"sr_pl": 1.17, "g_gan": 0.795}
-    for method, values in AT_CIDER.items():
-        metrics = {**dict(zip(recalls, values))}
-        metrics["cider_d"] = cider.get(method, 1.2)
-        source = f"{PAPER}, Table 2"
-        references.append(Reference(method, metrics, source, DATA))
-    for method, values in AT_RECALL.items():
-        metrics = {**dict(zip(AT_RECALL_OF, values)), "r@5": 80.0}
-        source = f"{PAPER}, Table 1"
-        references.append(Reference(method, metrics, source, DATA))
-    for method, values in ABLATION.items():
-        metrics = {**dict(zip(recalls, values)), "cider_d": 1.13}
-        source = f"{PAPER}, Table 3"
-        references.append(Reference(method, metrics, source, DATA))
+    tables = (
+        (2, AT_CIDER, RECALLS, {"cider_d": 1.2}),
+        (1, AT_RECALL, AT_RECALL_OF, {"r@5": 80.0}),
+        (3, ABLATION, RECALLS, {"cider_d": 1.13}),
+    )
+    others = {"sr_pl": {"cider_d": 1.17}, "g_gan": {"cider_d": 0.795}}
+    references = []
+    for place, table, names, at in tables:
+        for method, values in table.items():
+            metrics = dict(zip(names, values)) | others.get(method, at)
+            source = f"{PAPER}, Table {place}"
+            references.append(Reference(method, metrics, source, DATA))
     return references
 
 
 #: How captions come, by what stands before the names of scores.
 DECODINGS = {"": "", "beam_": "beam search", "greedy_": "greedy"}
-#: Measures at whose equal value methods are compared, the published first.
-COMPARED = {"cider_d": "CIDEr-D", "lm_log_prob": "log prob / word"}
 
 
-class View(NamedTuple):
-    """One way to compare points.
-
-    Args:
-        measure: String, what is held equal, as greedy records call it.
-    """
-
-    measure: str = "cider_d"
-    decoding: str = ""
-
-    @property
-    def naturalness(self):
-        """Name of the measure in records."""
-        return self.decoding + self.measure
-
-    @property
-    def title(self):
-        """The measure in words."""
-        return {**NATURALNESS, **COMPARED}.get(self.measure, self.measure)
-
-    def named(self, name):
-        """A table's name, told apart from that of the published view."""
-        parts = [DECODINGS[self.decoding]]
-        parts += [] if self.measure == "cider_d" else [self.title]
-        return ", ".join([name, *filter(None, parts)])
+def decoded(name, decoding):
+    """A table's name, with how captions came unless that is as published."""
+    return ", ".join(filter(None, [name, DECODINGS[decoding]]))
 
 
-def views(records: list[dict]):
-    """Ways to compare that records allow, the published one first.
-
-    Example:
-
-    >>> from reproduce.psst_figures.methods import views
-    >>> found = views([{"cider_d": 0.4, "beam_cider_d": 0.5}])
-    >>> [view.named("Table 2") for view in found]
-    ['Table 2', 'Table 2, beam search']
-    """
-    every = [View(measure, kind) for kind in DECODINGS for measure in COMPARED]
-    first, *others = every
-    there = [
-        view
-        for view in others
-        if any(measured(record, view.naturalness) for record in records)
-    ]
-    return [first, *there]
-
-
-RECALLS = ("r@1", "r@5", "r@10")
 FIXED = "fixed_"
 #: The mean of a panel of listeners, none of which met the speaker.
 STRANGERS = "strangers_"
@@ -353,8 +305,8 @@ def listeners(records: list[dict], recall: str = "r@10", decoding=""):
             Defaults to `""`.
 
     Returns:
-        List of prefixes of `recall`: `"fixed_"`, those of other listeners,
-        and `""`, the speaker's own, where a record has it.
+        List of prefixes of `recall`: `"strangers_"`, `"fixed_"`, those of
+        other listeners, and `""`, the speaker's own, where a record has it.
 
     Example:
 
@@ -366,13 +318,10 @@ def listeners(records: list[dict], recall: str = "r@10", decoding=""):
     pattern = re.compile(
         rf"{re.escape(decoding)}((?:\w+_)?){re.escape(recall)}$"
     )
-    prefixes = {m[1] for name in names if (m := pattern.match(name))}
-    others = sorted(
-        p for p in prefixes if p and not any(x in p for x in _NO_LISTENER)
-    )
-    first = [STRANGERS, FIXED]
-    others.sort(key=lambda x: first.index(x) if x in first else len(first))
-    return [*others, *([""] if "" in prefixes else [])]
+    found = {m[1] for name in names if (m := pattern.match(name))}
+    found = {p for p in found if not any(x in p for x in _NO_LISTENER)}
+    order = {STRANGERS: 0, FIXED: 1, "": 3}
+    return sorted(found, key=lambda prefix: (order.get(prefix, 2), prefix))
 
 
 def listener_notes(heard):

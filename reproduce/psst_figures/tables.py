@@ -14,11 +14,10 @@ from reproduce.psst_figures.methods import HUMAN_CAPTIONS
 from reproduce.psst_figures.methods import RECALLS
 from reproduce.psst_figures.methods import STRANGERS
 from reproduce.psst_figures.methods import TITLES
-from reproduce.psst_figures.methods import View
 from reproduce.psst_figures.methods import by_method
 from reproduce.psst_figures.methods import curves_of
+from reproduce.psst_figures.methods import decoded
 from reproduce.psst_figures.methods import listener_notes
-from reproduce.psst_figures.methods import listener_title
 from reproduce.psst_figures.methods import listeners
 from reproduce.psst_figures.methods import measured
 from reproduce.psst_figures.methods import method_title
@@ -26,7 +25,6 @@ from reproduce.psst_figures.methods import place_of
 from reproduce.psst_figures.methods import recall_head
 from reproduce.psst_figures.methods import rho_curves
 from reproduce.psst_figures.methods import rho_notes
-from reproduce.psst_figures.methods import views
 from reproduce.psst_figures.methods import with_fixed_listener
 from tensorboard_plugin_tfcap.tradeoff import NATURALNESS
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
@@ -42,7 +40,6 @@ from tfcap.curves import curve_overlap
 from tfcap.curves import mean_interval
 from tfcap.curves import operating_point
 
-_PUBLISHED = View()
 #: Own recall@10 less that of strangers, in records; and less the fixed one's.
 PRIVATE, GAP = "private_language", "gap"
 #: Columns of the table of all points, and how many digits they have.
@@ -88,72 +85,59 @@ _POINT_NOTES = {
 
 def rho_table(records: list[dict], cider, data: str) -> TradeoffTable:
     """Recall at a fixed CIDEr-D against rho, as Figure 3f."""
-    heard = listeners(records)
-    several = len(heard) > 1
-    asked = {
-        recall_head(recall, prefix, several): prefix + recall
-        for prefix in heard or [""]
+    heard = listeners(records) or [""]
+    columns = {
+        recall_head(recall, prefix, len(heard) > 1): _compared(
+            rho_curves(records, prefix + recall), cider, "recall"
+        )
+        for prefix in heard
         for recall in RECALLS
     }
-    columns = []
-    for name in asked.values():
-        curves = rho_curves(records, name)
-        columns.append({} if cider is None else compare_curves(curves, cider))
-    curves = rho_curves(records)
-    names = {key: f"{key[0]}, \u03c1 = {key[1]:g}" for key in curves}
+    named = {
+        f"{title}, \u03c1 = {rho:g}": (title, rho)
+        for title, rho in rho_curves(records)
+    }
     rows = [
         [
             name,
-            *(found_cell(column, key, 1) for column in columns),
-            seeds_cell([column.get(key) for column in columns]),
+            *(found_cell(column, key, 1) for column in columns.values()),
+            seeds_cell([column.get(key) for column in columns.values()]),
         ]
-        for key, name in names.items()
+        for name, key in named.items()
     ]
-    named = {names[key]: by_seed for key, by_seed in curves.items()}
-    notes = not_reached(named, cider, "naturalness", "CIDEr-D")
+    curves = rho_curves(records)
+    curves = {name: curves[key] for name, key in named.items()}
+    notes = not_reached(curves, cider, "naturalness", "CIDEr-D")
     if not rows:
         notes = ["No method was trained with several \u03c1."]
     return TradeoffTable(
         "Figure 3f",
         f"recall (%) at CIDEr-D = {number(cider)} against \u03c1",
-        ["", *asked, "seeds"],
+        ["", *columns, "seeds"],
         rows,
         [found_on(data), *listener_notes(heard), *notes],
     )
 
 
-def claim_table(
-    groups, level, data: str, view: View = _PUBLISHED
-) -> TradeoffTable:
+def claim_table(groups, level, data: str, decoding="") -> TradeoffTable:
     """Differences of the methods that the paper says to differ.
 
     Args:
-        level: Float, the naturalness at which they are compared, or `None`
-            for the greatest that both of a pair reach.
+        level: Float, the CIDEr-D at which they are compared, or `None` for the
+            greatest that both of a pair reach.
     """
-    records = [record for group in groups.values() for record in group]
-    heard = listeners(records, decoding=view.decoding)
-    several = len(heard) > 1
-    curves = {
-        prefix: curves_of(
-            groups, view.naturalness, f"{view.decoding}{prefix}r@10"
-        )[0]
-        for prefix in heard or [""]
-    }
+    heard = _heard(groups, decoding)
+    curves = [_curves(groups, decoding, prefix, "r@10")[0] for prefix in heard]
     rows, notes = [], []
     for claim in CLAIMS:
         titles = [method_title(method) for method in claim]
         name = " - ".join(titles)
-        pairs = [
-            {title: by_title[title] for title in titles}
-            for by_title in curves.values()
-            if all(title in by_title for title in titles)
-        ]
-        if len(pairs) < len(curves):
+        if not all(title in found for found in curves for title in titles):
             continue
+        pairs = [{title: found[title] for title in titles} for found in curves]
         overlap = curve_overlap(pairs[0])
         if overlap is None:
-            notes.append(f"{name}: no {view.title} in common.")
+            notes.append(f"{name}: no CIDEr-D in common.")
             continue
         at = overlap[1] if level is None else level
         cells = [number(at), *_differences(pairs, at)]
@@ -165,17 +149,27 @@ def claim_table(
         rows.append([name, *cells])
     if not rows and not notes:
         notes = ["No two methods of a claim were trained."]
-    heads = [recall_head("r@10", prefix, several) for prefix in curves]
+    heads = [recall_head("r@10", prefix, len(heard) > 1) for prefix in heard]
     means = [f"mean {head}" for head in heads]
     return TradeoffTable(
-        view.named("Claims"),
+        decoded("Claims", decoding),
         "differences in recall@10 (points of %), seed by seed",
-        [
-            *("", f"at {view.title}", *heads, "seeds"),
-            *(f"over {view.title}", *means, "seeds"),
-        ],
+        ["", "at CIDEr-D", *heads, "seeds", "over CIDEr-D", *means, "seeds"],
         rows,
         [found_on(data), *listener_notes(heard), *notes],
+    )
+
+
+def _heard(groups, decoding=""):
+    """Prefixes of the listeners of all records, at least the own one's."""
+    records = [record for points in groups.values() for record in points]
+    return listeners(records, decoding=decoding) or [""]
+
+
+def _curves(groups, decoding, prefix, recall):
+    """Curves of a listener's recall against CIDEr-D, and who lacks it."""
+    return curves_of(
+        groups, f"{decoding}cider_d", f"{decoding}{prefix}{recall}"
     )
 
 
@@ -267,41 +261,40 @@ def _order(item):
 _BASE = ALONE["speaker_mle"]
 
 
-def alone_table(groups, view, data: str):
+def alone_table(groups, decoding, data: str):
     """Recall above that of the speaker alone, where it is as natural.
 
-    Each seed's curve is read off at the naturalness of that seed's speaker.
+    Each seed's curve is read off at the CIDEr-D of that seed's speaker.
 
     Returns:
         `TradeoffTable`, or `None` where there is no speaker alone to compare
-        with, or nobody to listen.
+        with.
     """
-    records = [record for points in groups.values() for record in points]
-    heard = listeners(records, decoding=view.decoding)
-    if _BASE not in groups or not heard:
+    if _BASE not in groups:
         return None
-    columns, heads, beyond = [], [], {}
+    heard, columns, beyond = _heard(groups, decoding), {}, {}
     for prefix in heard:
         for recall in RECALLS:
-            name = f"{view.decoding}{prefix}{recall}"
-            curves, _ = curves_of(groups, view.naturalness, name)
-            columns.append(_gains(curves, beyond))
-            heads.append(recall_head(recall, prefix, len(heard) > 1))
-    titles = [t for t in groups if any(column.get(t) for column in columns)]
+            curves, _ = _curves(groups, decoding, prefix, recall)
+            head = recall_head(recall, prefix, len(heard) > 1)
+            columns[head] = _gains(curves, beyond)
     rows = []
-    for title in titles:
-        points = [column.get(title, []) for column in columns]
-        cells = [cell(mean_interval(v), 1, "+") if v else "-" for v in points]
-        counts = {len(values) for values in points if values}
-        rows.append([title, *cells, ", ".join(map(str, sorted(counts)))])
+    for title in groups:
+        points = [column.get(title, []) for column in columns.values()]
+        if any(points):
+            cells = [
+                cell(mean_interval(v), 1, "+") if v else "-" for v in points
+            ]
+            counts = sorted({len(values) for values in points if values})
+            rows.append([title, *cells, ", ".join(map(str, counts))])
     notes = [
         f"{title}: {out} seeds do not go there."
         for title, out in beyond.items()
     ]
     return TradeoffTable(
-        view.named("Speaker alone"),
-        f"recall (points of %) above it, at its own {view.title}, seed by seed",
-        ["", *heads, "seeds"],
+        decoded("Speaker alone", decoding),
+        "recall (points of %) above it, at its own CIDEr-D, seed by seed",
+        ["", *columns, "seeds"],
         rows,
         [found_on(data), *listener_notes(heard), *notes],
     )
@@ -330,20 +323,13 @@ def _gains(curves, beyond):
     return seeds
 
 
-#: Scores that are subtracted: a title, digits and that signs are shown.
-_COLUMNS = {
-    "cider_d": ("CIDEr-D", 3, "+"),
-    "strangers_r@10": ("strangers R@10", 1, "+"),
-    "fixed_r@10": ("fixed R@10", 1, "+"),
-    "r@10": ("R@10", 1, "+"),
-    "lm_log_prob": ("log prob / word", 3, "+"),
-    "repeated_bigram_rate": ("a bigram twice", 3, "+"),
-    "unfinished_rate": ("unfinished", 3, "+"),
-    "novel_trigrams": ("new trigrams", 3, "+"),
-    "truth_precision": ("true of what is said", 3, "+"),
-    "truth_recall": ("said of what is true", 3, "+"),
-    "truth_false": ("false claims", 3, "+"),
-}
+#: Columns of differences.
+_GAINS = (
+    *("cider_d", "strangers_r@10", "fixed_r@10", "r@10", "lm_log_prob"),
+    *("repeated_bigram_rate", "unfinished_rate", "novel_trigrams"),
+    *("truth_precision", "truth_recall", "truth_false"),
+)
+_EACH = "strangers_r@10_"
 
 
 def gain_table(
@@ -355,89 +341,29 @@ def gain_table(
         `TradeoffTable`, or `None` where there is no such speaker, or nothing
         beside it.
     """
-    alone = {r["seed"]: r for r in records if r["method"] == "speaker_mle"}
-    columns = _columns(records)
-    names = [decoding + name for name in columns]
-    gains = [
-        {
-            **record,
-            **{
-                name: record[name] - alone[record["seed"]][name]
-                if measured(record, name)
-                and measured(alone[record["seed"]], name)
-                else None
-                for name in names
-            },
-        }
+    columns = {name: (*POINT_COLUMNS[name][:2], "+") for name in _GAINS}
+    # Each listener of the panel has a column.
+    columns |= {
+        name: (f"{name.removeprefix(_EACH).replace('_', ' ')} R@10", 1, "+")
         for record in records
-        if record["method"] not in ("speaker_mle", *HUMAN)
-        and record["seed"] in alone
-    ]
-    if not any(measured(gain, names[0]) for gain in gains):
+        for name in record
+        if name.startswith(_EACH)
+    }
+    alone = {r["seed"]: r for r in records if r["method"] == "speaker_mle"}
+    gains = []
+    for record in records:
+        base = alone.get(record["seed"])
+        if record["method"] in ("speaker_mle", *HUMAN) or base is None:
+            continue
+        gain = dict(record)
+        for name in (decoding + name for name in columns):
+            there = measured(record, name) and measured(base, name)
+            gain[name] = record[name] - base[name] if there else None
+        gains.append(gain)
+    if not any(measured(gain, f"{decoding}cider_d") for gain in gains):
         return None
     title = "each point less the speaker alone, seed by seed"
     return point_table(gains, data, decoding, columns, ("Gains", title))
-
-
-def _columns(records):
-    """The columns, with one for each listener of the panel."""
-    start = "strangers_r@10_"
-    heard = dict.fromkeys(
-        name for record in records for name in record if name.startswith(start)
-    )
-    makes = {
-        name: (f"{name.removeprefix(start).replace('_', ' ')} R@10", 1, "+")
-        for name in heard
-    }
-    return {**_COLUMNS, **makes}
-
-
-_MEAN, _SPREAD = "strangers_r@10", "strangers_spread"
-
-
-def stranger_table(
-    records: list[dict], data: str, decoding: str = ""
-) -> TradeoffTable | None:
-    """Recall@10 by each stranger, of every point and of people's captions.
-
-    Returns:
-        `TradeoffTable`, or `None` where no stranger has heard a point.
-    """
-    speakers = [r for r in records if r["method"] not in HUMAN]
-    start = f"{decoding}{_MEAN}_"
-    heard = [r for r in speakers if any(k.startswith(start) for k in r)]
-    names = dict.fromkeys(
-        name.removeprefix(decoding)
-        for record in heard
-        for name in record
-        if name.startswith(start)
-    )
-    if not names:
-        return None
-    columns = {_MEAN: ("mean", 1), _SPREAD: ("spread", 1)}
-    for name in names:
-        make = name.removeprefix(f"{_MEAN}_").replace("_", " ")
-        columns[name] = make, 1
-    # What people say is the same for all points of a seed.
-    people = [
-        {
-            "method": "human captions",
-            **{decoding + k: record[f"human_{k}"] for k in columns},
-        }
-        for record in {r["seed"]: r for r in heard}.values()
-        if all(f"human_{k}" in record for k in columns)
-    ]
-    columns |= {"r@10": ("own", 1), PRIVATE: ("own - mean", 1, "+")}
-    title = "recall@10 (%) of each listener that met no speaker"
-    table = point_table(
-        [*heard, *people], data, decoding, columns, ("Strangers", title)
-    )
-    table.notes.append(
-        "Spread: the standard deviation over listeners. Own - mean: what only "
-        "these two understand, beside how much better their listener is; that "
-        "of the speaker alone, where there is one, is of two that never met."
-    )
-    return table
 
 
 def curve_tables(
@@ -453,14 +379,12 @@ def curve_tables(
     Table 1, naturalness at a fixed recall@5; Table 2, recall at a fixed
     CIDEr-D; Table 3, the ablation, and human captions; Figure 3f, recall
     against rho; the claims, as differences of the same seeds; what a method
-    gains over the speaker alone; every point; what each stranger finds; and
-    every point less the speaker alone. Recall by a listener that never met the
-    speaker stands before that by its own. Where records have them, Table 2, the
-    claims and the points come again for beam search, and at equal log
-    probability under a language model. Each
-    seed's curve is read off by itself, never beyond its points. A cell is the
-    mean of the seeds that go there with its 95 % interval, and how many they
-    are stands beside it.
+    gains over the speaker alone; every point; and every point less the speaker
+    alone. Recall by a listener that never met the speaker stands before that
+    by its own. Where records have it, all but the paper's own come again for
+    beam search. Each seed's curve is read off by itself, never beyond its
+    points. A cell is the mean of the seeds that go there with its 95 %
+    interval, and how many they are stands beside it.
 
     Args:
         recall: Float in percent, the recall@5 of Table 1. By default the
@@ -492,106 +416,68 @@ def curve_tables(
     curves, _ = curves_of(groups)
     at = operating_point(curves, "naturalness") if cider is None else cider
     published_on = f"on COCO at CIDEr = 1.2. {AT_CIDER_NOTE}"
-    first, *others = views(speakers)
     tables = [
-        *_at_recalls(groups, recall, data),
-        _at_cider(first, "", groups, at, (AT_CIDER, published_on), data),
+        _at_recall(groups, recall, data),
+        _at_cider("", "", groups, at, (AT_CIDER, published_on), data),
         _ablation(records, groups, at, ablation_cider, data),
         rho_table(speakers, at, data),
         claim_table(groups, cider, data),
-        alone_table(groups, first, data),
+        alone_table(groups, "", data),
+        point_table(records, data),
+        gain_table(records, data),
     ]
-    for view in others:
-        name = f"{view.decoding}r@10"
-        curves, _ = curves_of(groups, view.naturalness, name)
+    for decoding in filter(None, DECODINGS):
+        if not any(measured(r, f"{decoding}cider_d") for r in speakers):
+            continue
+        curves, _ = _curves(groups, decoding, "", "r@10")
         level = operating_point(curves, "naturalness")
         tables += [
-            _at_cider(view, "", groups, level, None, data),
-            claim_table(groups, None, data, view),
-            alone_table(groups, view, data),
-        ]
-    # Sweeps of before have one decoding alone.
-    kinds = [k for k in DECODINGS if not k or k in {v.decoding for v in others}]
-    for kind in kinds:
-        tables += [
-            point_table(records, data, kind),
-            stranger_table(records, data, kind),
-            gain_table(records, data, kind),
+            _at_cider(decoding, "", groups, level, None, data),
+            claim_table(groups, None, data, decoding),
+            alone_table(groups, decoding, data),
+            point_table(records, data, decoding),
+            gain_table(records, data, decoding),
         ]
     return [table for table in tables if table is not None]
 
 
-#: Scores beside those of Table 1, where records have them.
-_BESIDE = {
-    "lm_log_prob": "log prob / word",
-    "repeated_bigram_rate": "a bigram twice",
-    "unfinished_rate": "unfinished",
-    "novel_trigrams": "new trigrams",
-}
-
-
-def _at_recalls(groups, recall, data):
-    """Table 1 by the own listener, and by others."""
-    records = [record for members in groups.values() for record in members]
-    heard = listeners(records, "r@5")
-    for prefix in [p for p in heard if p] + [""]:
-        level = recall if not prefix else None
-        yield _at_recall(groups, prefix, level, data, heard)
-
-
-def _at_recall(groups, prefix, recall, data, heard):
-    name, several = f"{prefix}r@5", len(heard) > 1
-    curves, _ = curves_of(groups, "cider_d", name)
+def _at_recall(groups, recall, data):
+    """Table 1, by the own listener as published."""
+    curves, _ = curves_of(groups, "cider_d", "r@5")
     if recall is None:
         recall = operating_point(curves, "recall")
     named = {name: NATURALNESS[name] for name in AT_RECALL_OF}
-    records = [record for members in groups.values() for record in members]
-    named |= {
-        name: title
-        for name, title in _BESIDE.items()
-        if any(measured(record, name) for record in records)
-    }
     columns, notes = [], []
     for measure, title in named.items():
-        shown, lacking = curves_of(groups, measure, name)
+        shown, lacking = curves_of(groups, measure, "r@5")
         columns.append(_compared(shown, recall, "naturalness"))
         notes += absences(groups, lacking, title)
-    who = recall_head("", prefix, True).strip()
-    level = f"{who} recall@5" if several else "recall@5"
-    notes += not_reached(curves, recall, "recall", level)
+    notes += not_reached(curves, recall, "recall", "recall@5")
     return _table(
-        (
-            "Table 1" if not prefix else f"Table 1, {listener_title(prefix)}",
-            f"naturalness at {level} = {number(recall)} %",
-        ),
+        ("Table 1", f"naturalness at own recall@5 = {number(recall)} %"),
         groups,
         (list(named.values()), columns, 3),
-        None if prefix else (AT_RECALL, "on COCO at recall@5 = 80 %."),
-        [data, *listener_notes(heard), *notes],
+        (AT_RECALL, "on COCO at recall@5 = 80 %."),
+        [data, *notes],
     )
 
 
-def _at_cider(view, title, groups, level, published, data, name="Table 2"):
-    records = [record for members in groups.values() for record in members]
-    heard = listeners(records, decoding=view.decoding) or [""]
-    several = len(heard) > 1
+def _at_cider(decoding, title, groups, level, published, data, name="Table 2"):
+    heard = _heard(groups, decoding)
     columns, heads, notes = [], [], []
     for prefix in heard:
         for recall in RECALLS:
-            asked = f"{view.decoding}{prefix}{recall}"
-            shown, lacking = curves_of(groups, view.naturalness, asked)
+            shown, lacking = _curves(groups, decoding, prefix, recall)
             columns.append(_compared(shown, level, "recall"))
-            heads.append(recall_head(recall, prefix, several))
-            notes += absences(groups, lacking, f"{view.title} or {heads[-1]}")
-    curves, _ = curves_of(
-        groups, view.naturalness, f"{view.decoding}{heard[-1]}r@10"
-    )
-    notes += not_reached(curves, level, "naturalness", view.title)
+            heads.append(recall_head(recall, prefix, len(heard) > 1))
+            notes += absences(groups, lacking, f"CIDEr-D or {heads[-1]}")
+    curves, _ = _curves(groups, decoding, heard[-1], "r@10")
+    notes += not_reached(curves, level, "naturalness", "CIDEr-D")
     # Published columns are the own listener's, which stand last.
     return _table(
         (
-            view.named(name),
-            f"{title}recall (%) at {view.title} = {number(level)}",
+            decoded(name, decoding),
+            f"{title}recall (%) at CIDEr-D = {number(level)}",
         ),
         groups,
         (heads, columns, 1),
@@ -606,7 +492,7 @@ def _ablation(records, groups, at, cider, data):
         "on COCO at CIDEr = 1.13, human captions on its validation split."
     )
     table = _at_cider(
-        View(),
+        "",
         "ablation, and human captions below; ",
         {name: rows for name, rows in groups.items() if name in names},
         at if cider is None else cider,
@@ -655,10 +541,9 @@ def _table(titles, groups, column_group, published, notes):
     known = [method_title(name) for name in TITLES]
     rows = [name for name in known if name in groups or name in names]
     rows += [name for name in groups if name not in rows]
-    # Others than the published columns come before these, or after.
+    # Others than the published columns come before these.
     quoted = len(next(iter(figures.values()), ()))
-    shown = head[-quoted:] if "CIDEr-D" not in head else head[:quoted]
-    shown = [name.removeprefix("own ") for name in shown if quoted]
+    shown = [name.removeprefix("own ") for name in head[len(head) - quoted :]]
     lines = []
     for row in rows:
         cells = [found_cell(column, row, digits) for column in columns]

@@ -40,11 +40,6 @@ def test_costs_are_multiples_of_cross_entropy(benchmark):
     assert row.split() == ["PG", "3x", "3..3.5"]
 
 
-def test_the_published_sizes_are_those_of_coco(benchmark):
-    options = benchmark.parse(["--published"])
-    assert (options.vocabulary, options.units) == (9488, 512)
-
-
 @pytest.fixture
 def eagerly():
     # A step costs less than the graph that would run it.

@@ -10,13 +10,11 @@ import textwrap
 import numpy as np
 
 from reproduce.comparisons.all.orders import is_collapsed
-from reproduce.comparisons.all.paper import ALL
 from reproduce.comparisons.all.rows import FAMILIES
 from reproduce.comparisons.all.runs import BASE
 from reproduce.comparisons.all.runs import runs_of
 from reproduce.comparisons.all.runs import title_of
 from reproduce.comparisons.all.runs import values
-from reproduce.point_log import log_sweep
 from reproduce.sweep import load_records
 from tfcap._io import command
 from tfcap._io import whole_path
@@ -57,12 +55,14 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
     curves = curves_of(runs)
     figure = Figure(figsize=(8, 7.6), layout="constrained")
     axes = figure.subplots(3, 3, sharex=True, sharey=True).ravel()
-    _fit(axes[0], curves)
     for axis, (family, methods) in zip(axes, FAMILIES.items()):
         axis.set_title(family, fontsize=9)
         axis.grid(color="0.95")
+        axis.margins(0.1)
         for curve in curves.values():
             axis.plot(*curve[:, :, 0].T, "o", color=_GREY, markersize=3)
+        # Intervals may be cut.
+        axis.set(xlim=axis.get_xlim(), ylim=axis.get_ylim())
         for method in sorted(methods, key=NAMED.__contains__):
             if method in curves:
                 _draw_method(axis, method, curves[method])
@@ -116,16 +116,6 @@ def _draw_method(axis, method, curve):
     )
 
 
-def _fit(axis, curves):
-    """Shows all means; intervals may be cut."""
-    means = [point for curve in curves.values() for point in curve[:, :, 0]]
-    if means:
-        low, high = np.min(means, axis=0), np.max(means, axis=0)
-        room = 0.1 * np.maximum(high - low, 1e-6)
-        (left, bottom), (right, top) = low - room, high + room
-        axis.set(xlim=(left, right), ylim=(bottom, top))
-
-
 @command(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
@@ -139,16 +129,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--figure", required=True, metavar="FILE", help=".png, .svg or .pdf"
     )
     parser.add_argument("--data", help="what the sweep was made on")
-    parser.add_argument(
-        "--tensorboard",
-        metavar="LOGDIR",
-        help="write every point there, for TensorBoard's Trade-off tab",
-    )
     options = parser.parse_args(arguments)
-    records = load_records(options.sweep)
     title = options.data or os.path.basename(options.sweep)
-    draw(records, options.figure, title)
-    if options.tensorboard:
-        log_sweep(options.tensorboard, ALL, {options.sweep: records})
+    draw(load_records(options.sweep), options.figure, title)
     print(f"Written: {options.figure}")
     return 0

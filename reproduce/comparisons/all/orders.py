@@ -7,9 +7,6 @@ from reproduce.comparisons.all.rows import FAMILIES
 from reproduce.comparisons.all.runs import gaps
 from reproduce.comparisons.all.runs import title_of
 from reproduce.comparisons.all.runs import values
-from reproduce.psst_figures.methods import curves_of
-from tfcap.curves import compare_curves
-from tfcap.curves import curve_overlap
 from tfcap.curves import mean_interval
 
 #: Scores by their names in the table, and 1 where more is better.
@@ -53,12 +50,8 @@ ORDERS = (
     (OURS, "psst_reinmax", "psst_multinomial", _HEARD),
     (OURS, "psst_gumbel_rao", "psst_gumbel", _HEARD),
     (OURS, "psst_expected", "psst_multinomial", ("unfinished_rate", *_HEARD)),
-    (OURS, "dapo", "grpo", ("cider_d", *_HEARD)),
-    (OURS, "grpo", "scst", ("cider_d", *_HEARD)),
     # Four updates a rollout, and one.
     (OURS, "grpo_4", "grpo", ("cider_d", *_HEARD)),
-    (OURS, "gspo", "grpo", ("cider_d", *_HEARD)),
-    (OURS, "ppo", "rloo", ("cider_d", *_HEARD)),
 )
 #: Methods that divide CIDEr-D, and not what the listener says, by the words:
 #: their lambda is not that of the others.
@@ -94,20 +87,13 @@ class Order(NamedTuple):
 def orders_of(runs):
     """Orders of which both methods were run, as a generator of `Order`.
 
-    Recall is compared at the greatest CIDEr-D that the curves of both reach,
-    each seed's read off by itself. Where the curves have no CIDEr-D in common,
-    and for other scores, both are compared at equal lambda; at the lambda that
-    each has, where it does not mean the same for both, or none is equal.
+    Both are compared at equal lambda; at the lambda that each has, where it
+    does not mean the same for both, or none is equal.
     """
     for source, first, second, names in ORDERS:
         told = f"{title_of(first)} > {title_of(second)}"
         for name in names:
             title, sign = SCORES[name]
-            level, found = _at_equal_cider(runs, first, second, name)
-            if found:
-                at, judged = f"CIDEr-D = {level:.3g}", verdict(found, sign)
-                yield Order(source, told, at, title, found, [], judged)
-                continue
             for ours, theirs in _pairs(runs, first, second):
                 found = gaps(runs[ours], runs[theirs], name)
                 if not found:
@@ -159,30 +145,6 @@ def is_collapsed(by_seed: dict) -> bool:
         (unfinished and mean_interval(unfinished).mean > 0.5)
         or (words and mean_interval(words).mean < 1.0)
     )
-
-
-def _at_equal_cider(runs, first, second, name):
-    """Differences of recall where both are as natural, and how natural."""
-    if not name.endswith("r@10"):
-        return None, []
-    groups = {
-        method: [
-            record
-            for place, by_seed in runs.items()
-            if place.method == method
-            for record in by_seed.values()
-        ]
-        for method in (first, second)
-    }
-    if not all(groups.values()):
-        return None, []
-    curves, lacking = curves_of(groups, "cider_d", name)
-    overlap = None if lacking else curve_overlap(curves)
-    if overlap is None:
-        return None, []
-    compared = compare_curves(curves, overlap[1])
-    ours, theirs = (compared[method].values for method in (first, second))
-    return overlap[1], [ours[x] - theirs[x] for x in ours if x in theirs]
 
 
 def verdict(found, sign: int = 1, natural=()) -> str:

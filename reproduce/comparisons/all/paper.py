@@ -6,13 +6,12 @@ import os
 from reproduce.captioning.phases import PHASES
 from reproduce.captioning.rewarded import cider
 from reproduce.comparisons.all.cost import CPUSeconds
-from reproduce.comparisons.all.cost import cost_scores
+from reproduce.comparisons.all.cost import cpu_seconds
 from reproduce.comparisons.all.rows import DEFAULT
 from reproduce.comparisons.all.rows import ORIGINS
 from reproduce.comparisons.all.rows import ROWS
 from reproduce.comparisons.all.rows import STARTS
 from reproduce.comparisons.all.settings import SETTINGS
-from reproduce.comparisons.all.tab import write_axes
 from reproduce.comparisons.all.tables import all_tables
 from reproduce.paper import Paper
 from reproduce.paper import Training
@@ -139,12 +138,12 @@ def differing(experiment, name: str, speaker, metrics):
 
     Returns:
         Dict of scores: those of `Evaluator.diversity()` after
-        `"rs_"`, of captions that are drawn, without guidance; `cpu_seconds`
-        and `cpu_ms_a_step`.
+        `"rs_"`, of captions that are drawn, without guidance; and
+        `cpu_seconds`.
     """
     row = os.path.basename(name).partition("_gamma_")[0]
     kept = STARTS.get(row, name)
-    scores = cost_scores(experiment.path(kept))
+    scores = cpu_seconds(experiment.path(kept))
     if speaker is None or row == "guided":
         return scores
     settings = experiment.settings
@@ -177,8 +176,6 @@ ALL = Paper(
         "lambda": [*PSST.axes["lambda"], *ROWS],
         "gamma": ("guided",),
         "rho": PSST.axes["rho"],
-        "temperature": PSST.axes["temperature"],
-        "alpha": ("sll_sle", *WTF_RL.axes["alpha"]),
     },
     default=DEFAULT,
     usual=USUAL,
@@ -188,7 +185,6 @@ ALL = Paper(
         "results/all_world": {},
     },
     tables=all_tables,
-    compare=write_axes,
     more=differing,
     left=left,
 )

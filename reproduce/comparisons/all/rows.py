@@ -99,42 +99,36 @@ FAMILIES = {
 FAMILY = {row: family for family, rows in FAMILIES.items() for row in rows}
 DEFAULT = tuple(FAMILY)
 TITLES = {
+    **{
+        row: row.upper().replace("_", "-")
+        for row in (
+            *("scst", "rloo", "ppo", "grpo", "gspo", "gdpo", "relax"),
+            *("dpo", "ipo", "sll", "sll_me", "sll_sle", "wtf", "wtf_rl", "rl"),
+        )
+    },
+    **{
+        row: row.replace("_", " ")
+        for row in (
+            *("sum_and_sample", "sequence_likelihood", "softmax_margin"),
+            *("max_margin", "multi_margin"),
+        )
+    },
     "psst_reinmax": "PSST ReinMax",
     "psst_gumbel_rao": "PSST Gumbel-Rao",
     "st_reinmax": "ReinMax",
     "reinforce_joint": "REINFORCE, joint",
-    "scst": "SCST",
-    "rloo": "RLOO",
-    "ppo": "PPO",
-    "grpo": "GRPO",
     "dr_grpo": "Dr. GRPO",
     "grpo_4": "GRPO, four updates",
     "dapo": "DAPO, one update",
     "dapo_4": "DAPO",
-    "gspo": "GSPO",
-    "gdpo": "GDPO",
     "actor_critic": "A2C, GAE",
-    "relax": "RELAX",
-    "sum_and_sample": "sum and sample",
-    "dpo": "DPO",
-    "ipo": "IPO",
     "simpo": "SimPO",
     "risk": "minimum risk",
-    "sequence_likelihood": "sequence likelihood",
-    "softmax_margin": "softmax margin",
-    "max_margin": "max margin",
-    "multi_margin": "multi margin",
-    "sll": "SLL",
-    "sll_me": "SLL-ME",
-    "sll_sle": "SLL-SLE",
     "reinforce": "REINFORCE, learned baseline",
     "pg_cider": "PG-CIDEr",
     "mixer_cider": "MIXER-CIDEr",
-    "wtf": "WTF",
-    "wtf_rl": "WTF-RL",
     "wtf_rl_cider": "WTF-RL and CIDEr-D",
     "wtf_rl_ensemble": "WTF-RL and CIDEr-D, ensemble",
-    "rl": "RL",
     "rl_unidirectional": "RL, one direction",
     "scst_discriminator": "SCST, discriminator",
     "scst_grammar": "SCST, grammar",

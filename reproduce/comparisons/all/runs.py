@@ -8,13 +8,7 @@ from reproduce.score_tables import Row
 from reproduce.score_tables import by_row
 
 #: Numbers that move a method, and their symbols.
-SYMBOLS = {
-    "alpha": "\u03b1",
-    "lambda": "\u03bb",
-    "rho": "\u03c1",
-    "temperature": "\u03c4",
-    "gamma": "\u03b3",
-}
+SYMBOLS = {"lambda": "\u03bb", "rho": "\u03c1", "gamma": "\u03b3"}
 BASE = "speaker_mle"
 
 

@@ -8,7 +8,7 @@ from reproduce.captioning.settings import SpeakerSettings
 from reproduce.psst import settings as psst
 
 #: Numbers of a speaker's training for a reward that are a paper's own.
-_OWN = ("clipnorm",)
+_OWN = {"clipnorm"}
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,11 @@ class AxesSettings(psst.PSSTSettings):
                 ensemble_rate=self.joint_rate,
                 ensemble_samples=self.num_samples,
             )
-        shared = {
-            field.name: getattr(self, field.name)
-            for field in fields(SpeakerSettings)
-            if field.name not in _OWN
-        }
         own = paper.settings[self.like]
+        names = {field.name for field in fields(SpeakerSettings)} - _OWN
         if hasattr(own, "num_samples"):
-            shared["num_samples"] = self.num_samples
+            names.add("num_samples")
+        shared = {name: getattr(self, name) for name in names}
         return replace(
             own,
             **shared,
@@ -66,11 +63,7 @@ class AxesSettings(psst.PSSTSettings):
 
 
 def _like(name, **changes):
-    about = {
-        field.name: getattr(psst.SETTINGS[name], field.name)
-        for field in fields(psst.PSSTSettings)
-    }
-    return AxesSettings(**about | {"like": name} | changes)
+    return AxesSettings(**vars(psst.SETTINGS[name]) | {"like": name} | changes)
 
 
 #: The embedded world, and Flickr8k with pooled features: the budget of PSST's

@@ -19,7 +19,6 @@ _ALL = {
     "strangers_clip_score": ("strangers' CLIPScore", 1),
     "distinct_captions": ("distinct captions", 1),
     "cpu_seconds": ("CPU s", 0),
-    "cpu_ms_a_step": ("CPU ms a step", 0),
 }
 #: What a method gains over maximum likelihood, and what it costs in writing.
 _ABOVE = {
@@ -47,7 +46,7 @@ _NOTES = {
     "one for all, which read people alone and which other methods are trained "
     "for. CLIPScore: how near a caption is to its image, whatever the others "
     "are. CPU seconds are of the training that follows on maximum likelihood, "
-    "all threads, graphs traced; a step has one batch.",
+    "all threads, graphs traced.",
     "Orders": "CIDEr-D: the difference of it between the same two, where they "
     "are compared in recall. A trade: one has more recall and less CIDEr-D, "
     "both beyond their intervals. One collapsed: most captions of one of the "

@@ -1,12 +1,10 @@
-"""CPU time of a gradient by every estimator, and how it grows with sizes."""
+"""CPU time of a gradient by every estimator."""
 
-import functools
 import time
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
-from reproduce.comparisons.estimators.registry import AXES
 from reproduce.comparisons.estimators.registry import ESTIMATORS
 from reproduce.comparisons.estimators.registry import Setting
 from reproduce.comparisons.estimators.small_world import SharedSpeaker
@@ -14,23 +12,8 @@ from reproduce.comparisons.estimators.small_world import World
 from tfcap.objectives import Episode
 
 ROWS, UNITS = 32, 64
-#: Sizes, one of which is moved at a time.
-GROWN = {
-    "words": (1000, 5000, 20000),
-    "length": (4, 16),
-    "samples": (2, 4, 8),
-    "draws": (1, 4, 16),
-}
-
-
-class Job(NamedTuple):
-    """A step whose time is measured: an estimator, and sizes."""
-
-    name: str
-    words: int = 5000
-    length: int = 4
-    samples: int = 2
-    draws: int = 10
+#: Sizes of the batch whose gradient is taken.
+WORDS, SETTING = 5000, Setting(length=4, samples=2, draws=10)
 
 
 def add_costs(record: dict, rounds: int = 15) -> bool:
@@ -38,37 +21,23 @@ def add_costs(record: dict, rounds: int = 15) -> bool:
 
     In a graph, of 64 captions of 4 words from a vocabulary of 5,000, by a
     speaker without a recurrence: what is left is what estimators differ in.
-    Of the estimators that the figure shows along a size also as it grows.
 
     Returns:
         Boolean, whether something was missing.
     """
-    costs, grown = record["costs"], record.setdefault("grown", {})
-    alone = {name: Job(name) for name in ESTIMATORS if name not in costs}
-    along = {
-        (size, name): [Job(name, **{size: value}) for value in values]
-        for size, values in GROWN.items()
-        for name in AXES[size].shown
-        if name not in grown.get(size, {})
-    }
-    # What several sizes share is measured once.
-    jobs = [*alone.values(), *(job for line in along.values() for job in line)]
-    first = Job("straight-through")
-    found = times(list(dict.fromkeys([first, *jobs])), rounds) if jobs else {}
-    costs.update({name: found[job] for name, job in alone.items()})
-    for (size, name), line in along.items():
-        grown.setdefault(size, {})[name] = [
-            {"value": getattr(job, size), "cost": found[job]} for job in line
-        ]
-    return bool(jobs)
+    costs = record["costs"]
+    missing = [name for name in ESTIMATORS if name not in costs]
+    if missing:
+        costs |= times(["straight-through", *missing], rounds)
+    return bool(missing)
 
 
-def times(jobs: list[Job], rounds: int) -> dict[Job, float]:
+def times(names: list[str], rounds: int) -> dict[str, float]:
     """CPU seconds of steps over those of the first.
 
     Medians over rounds of all, so that a machine that slows down slows all.
     """
-    steps = [_step(job) for job in jobs]
+    steps = [_step(name) for name in names]
 
     def seconds(step):
         start = time.process_time()
@@ -76,43 +45,27 @@ def times(jobs: list[Job], rounds: int) -> dict[Job, float]:
         return time.process_time() - start
 
     found = np.array([[seconds(step) for step in steps] for _ in range(rounds)])
-    return dict(zip(jobs, np.median(found / found[:, :1], axis=0).tolist()))
+    return dict(zip(names, np.median(found / found[:, :1], axis=0).tolist()))
 
 
-@functools.cache
-def _inputs(words):
-    """A speaker's factors, and a batch, for a vocabulary."""
+def _step(name):
+    """A function that computes a gradient, traced."""
     import tensorflow as tf
 
-    rng = np.random.default_rng(0)
-    size = World(words=words).vocabulary_size
+    world = World(words=WORDS, length=SETTING.length)
+    size, rng = world.vocabulary_size, np.random.default_rng(0)
 
     def drawn(*shape):
         return tf.constant(rng.normal(size=shape).astype("float32"))
 
     factors = [drawn(size, UNITS), drawn(UNITS, size)]
-    return factors, {
+    inputs = {
         "rows": tf.zeros((ROWS, 1)),
         "embedding": drawn(size, UNITS),
         "recurrent": drawn(UNITS, UNITS),
         "worth": drawn(UNITS, 1),
     }
-
-
-def _step(job):
-    """A function that computes a gradient, traced."""
-    import tensorflow as tf
-
-    world = World(words=job.words, length=job.length, seeds=1)
-    objective = ESTIMATORS[job.name].make(
-        Setting(
-            length=job.length,
-            samples=job.samples,
-            draws=job.draws,
-            size=world.vocabulary_size,
-        )
-    )
-    factors, inputs = _inputs(job.words)
+    objective = ESTIMATORS[name].make(replace(SETTING, size=size))
     speaker = SharedSpeaker(world, *factors)
 
     @tf.function(autograph=False)

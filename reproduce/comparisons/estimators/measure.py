@@ -94,7 +94,6 @@ def errors(found: np.ndarray, exact: np.ndarray) -> dict:
 
     ```
     bias = |E g - g*| / |g*|,  deviation = sqrt(trace of Cov g) / |g*|
-    error = sqrt(bias ** 2 + deviation ** 2)
     cosine = E g . g* / |E g| |g*|
     correlation = E g . g* / sqrt(E |g| ** 2) |g*|
     ```
@@ -111,8 +110,8 @@ def errors(found: np.ndarray, exact: np.ndarray) -> dict:
     Returns:
         Dict of these, each a mean over seeds with its 95 % interval. What the
         noise of the mean adds to the squares of the bias and of the mean's
-        length is taken off; `"floor"` is the root of that, the mean over
-        seeds. `"seeds"` has the values of each seed, to be compared in pairs.
+        length is taken off. `"seeds"` has the values of each seed, to be
+        compared in pairs.
     """
     size = np.linalg.norm(exact, axis=-1)
     variance = found.var(axis=1, ddof=1).sum(-1)
@@ -127,14 +126,12 @@ def errors(found: np.ndarray, exact: np.ndarray) -> dict:
     values = {
         "bias": bias / size,
         "deviation": np.sqrt(variance) / size,
-        "error": np.sqrt(np.square(bias) + variance) / size,
         "cosine": along / np.sqrt(length + 1e-24),
         "correlation": along / np.sqrt(length + variance + 1e-24),
     }
     means = {name: list(mean_interval(x)) for name, x in values.items()}
     each = {name: [round(y, 6) for y in x] for name, x in values.items()}
-    floor = float(np.mean(np.sqrt(noise) / size))
-    return {**means, "floor": floor, "seeds": each}
+    return {**means, "seeds": each}
 
 
 def measured(

@@ -11,8 +11,6 @@ as they should be; 130 after Ctrl-C.
 """
 
 import argparse
-import sys
-from dataclasses import replace
 
 from reproduce.captioning.load_data import WORLDS
 from reproduce.captioning.load_data import drawn_sizes
@@ -29,7 +27,7 @@ from reproduce.options import add_stranger_options
 from tfcap._io import command
 
 
-def strangers_of(name, options, data, settings=None):
+def strangers_of(name, options, data):
     """The strangers that the options of a command ask for.
 
     Args:
@@ -40,34 +38,37 @@ def strangers_of(name, options, data, settings=None):
     Returns:
         `reproduce.comparisons.strangers.Strangers`.
     """
-    settings = settings or STRANGER_SETTINGS[options.settings or name]
+    settings = STRANGER_SETTINGS[options.settings or name]
     folder = options.strangers or f"runs/{STRANGERS}_{name}"
     split = options.strangers_split
     sizes = drawn_sizes(options) if name in WORLDS else {}
     learned = learned_data(name, settings, options.root, split, **sizes)
     verbose, seed = 0 if options.quiet else 2, options.strangers_seed
     panel = StrangerPanel(folder, learned, settings, seed, verbose)
-    return Strangers(panel, data, options.split, options.clip)
+    return Strangers(panel, data, options.split)
 
 
-@command(ValueError, ImportError)
+@command(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
-    options = _parser().parse_args(arguments)
-    name = options.settings or options.data
-    settings = STRANGER_SETTINGS[name]
-    if options.epochs is not None:
-        settings = replace(settings, epochs=options.epochs)
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce strangers",
+        description="Trains listeners that never met a speaker.",
+    )
+    add = parser.add_argument
+    known = "world", "clips", "flickr8k", "coco", "published"
+    add("--data", choices=known, default="world")
+    add("--root", help="folder of the data, or of built worlds")
+    add("--settings", choices=STRANGER_SETTINGS, help="default: of the data")
+    add_stranger_options(add)
+    add("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(split="test")
+    options = parser.parse_args(arguments)
+    settings = STRANGER_SETTINGS[options.settings or options.data]
     try:
         sizes = drawn_sizes(options) if options.data in WORLDS else {}
-        data = load_data(
-            options.data,
-            settings,
-            options.root,
-            images=options.images,
-            **sizes,
-        )
-        _tell(strangers_of(options.data, options, data, settings), data)
+        data = load_data(options.data, settings, options.root, **sizes)
+        _tell(strangers_of(options.data, options, data), data)
     except KeyboardInterrupt:
         print("\nStopped. The same command goes on.")
         return 130
@@ -86,28 +87,3 @@ def _tell(strangers, data):
         print(f"  {make:14}{found[f'human_{MEAN}_{make}']:5.1f} %")
     mean, spread = found[f"human_{MEAN}"], found[f"human_{SPREAD}"]
     print(f"  {'mean':14}{mean:5.1f} %, spread {spread:.1f}", flush=True)
-
-
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m reproduce strangers",
-        description="Trains listeners that never met a speaker.",
-    )
-    add = parser.add_argument
-    add(
-        "--data",
-        choices=("world", "clips", "flickr8k", "coco", "published"),
-        default="world",
-    )
-    add("--root", help="folder of the data, or of built worlds")
-    add("--images", help="folder of the photographs, for --clip")
-    add("--settings", choices=STRANGER_SETTINGS, help="default: of the data")
-    add("--epochs", type=int, help="default: those of the settings")
-    add("--split", choices=("test", "validation"), default="test")
-    add_stranger_options(add)
-    add("--quiet", action="store_true", help="no progress")
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

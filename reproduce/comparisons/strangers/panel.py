@@ -5,7 +5,6 @@ from dataclasses import asdict
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from reproduce.captioning.caption_data import about_data
 from reproduce.captioning.rates import falling
@@ -53,27 +52,32 @@ class StrangerPanel(Study):
         super().__init__(folder, about, seed, verbose)
         self.learned = learned
         self.settings = settings
-        self._readers = {}
+        self._listeners = {}
         if is_chief():
             path = os.path.join(folder, "vocabulary.json")
             learned.vocabulary.save(path)
 
     def listener(self, make):
         """The listener of a make, trained now if it was not."""
-        return self.once(make, lambda: self._train(make))["listener"]
+        if make not in self._listeners:
+            networks = self.once(make, lambda: self._train(make))
+            self._listeners[make] = networks["listener"]
+        return self._listeners[make]
 
     def embed_captions(self, make, captions):
         """Embeds captions, a list of strings, to a float array `(n, D)`."""
-        ids = self.learned.vocabulary.encode_batch(
+        listener, vocabulary = self.listener(make), self.learned.vocabulary
+        ids = vocabulary.encode_batch(
             [*map(caption_tokenize, captions)],
             self.settings.max_length - 1,
             eos=True,
         )
-        read = self._reader(make)
-        parts = [
-            read(tf.constant(ids[i : i + _AT_ONCE])).numpy()
-            for i in range(0, len(ids), _AT_ONCE)
-        ]
+        parts = []
+        for i in range(0, len(ids), _AT_ONCE):
+            words = ids[i : i + _AT_ONCE, None]  # (n, 1, T)
+            mask = sequence_mask(words, vocabulary.eos)
+            read = listener.embed_texts(words, mask, training=False)
+            parts.append(np.asarray(read)[:, 0])
         return np.concatenate(parts)
 
     def embed_images(self, make, batches):
@@ -86,20 +90,6 @@ class StrangerPanel(Study):
             for i in range(0, len(rows), _AT_ONCE)
         ]
         return np.concatenate(parts)
-
-    def _reader(self, make):
-        """A graph from ids `(n, T)` to embeddings `(n, D)`."""
-        if make not in self._readers:
-            listener, eos = self.listener(make), self.learned.vocabulary.eos
-
-            @tf.function(reduce_retracing=True, autograph=False)
-            def read(ids):
-                words = ids[:, None]  # (n, 1, T)
-                mask = sequence_mask(words, eos)
-                return listener.embed_texts(words, mask, training=False)[:, 0]
-
-            self._readers[make] = read
-        return self._readers[make]
 
     def _train(self, make):
         """Trains one listener to find images by human captions."""

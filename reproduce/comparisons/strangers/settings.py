@@ -81,15 +81,14 @@ LOSSES = {
 }
 _FLICKR8K = StrangerSettings()
 _WORLD = StrangerSettings(max_length=20, image_dropout=0.1, word_dropout=0.1)
+_LARGE = StrangerSettings(units=512, embedding_units=256, batch_size=256)
 #: Settings by the name of the data.
 STRANGER_SETTINGS = {
     "flickr8k": _FLICKR8K,
     "world": _WORLD,
     "clips": _WORLD,
-    "coco": StrangerSettings(units=512, embedding_units=256, batch_size=256),
-    "published": StrangerSettings(
-        units=512, embedding_units=256, batch_size=256
-    ),
+    "coco": _LARGE,
+    "published": _LARGE,
     "quick": StrangerSettings(
         min_count=1, units=8, embedding_units=8, batch_size=4, epochs=1
     ),

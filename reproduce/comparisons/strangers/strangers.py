@@ -8,13 +8,9 @@ from reproduce.comparisons.strangers.settings import MAKES
 from tfcap.data import CaptionBatches
 from tfcap.metrics import clip_score
 from tfcap.metrics import evaluate_retrieval
-from tfcap.models import clip_retriever
 
 #: How commands ask for them; in records, how many listeners there were.
 STRANGERS = "strangers"
-#: Where CLIP listens beside them: it stays out of their mean, which could not
-#: be compared with that of a panel without it.
-CLIP = "clip"
 #: Of strangers, mean, spread and single recalls; own recall less the mean.
 MEAN = "strangers_r@10"
 SPREAD = "strangers_spread"
@@ -45,16 +41,12 @@ class Strangers:
         data: `reproduce.captioning.CaptionData` of the speakers.
         split: `"test"` or `"validation"`, the images to find. Defaults to
             `"test"`.
-        clip: String or path, a preset of KerasHub's CLIP that is on this
-            machine, which then listens, too: it sees the pictures themselves.
-            Defaults to `None`.
 
     Raises:
-        ValueError: If the panel has learned from an image of the split, or
-            there is a picture that CLIP cannot see.
+        ValueError: If the panel has learned from an image of the split.
     """
 
-    def __init__(self, panel, data, split="test", clip=None):
+    def __init__(self, panel, data, split="test"):
         self.panel = panel
         captions = getattr(data, split)
         self._texts = captions.texts
@@ -75,11 +67,7 @@ class Strangers:
         #: How many images both a stranger and the speakers learned from.
         self.shared = len(ids & set(data.train.image_ids.tolist()))
         #: Names of scores by which a record tells that it has been heard.
-        self.wanted = (
-            *(STRANGERS, f"{STRANGERS}_{FIT}"),
-            *([f"{CLIP}_r@10"] if clip else []),
-        )
-        self._clip = clip and _clip(clip, panel, data, split)
+        self.wanted = STRANGERS, f"{STRANGERS}_{FIT}"
         self._images = {}
 
     def scores(self, captions, own=None) -> dict:
@@ -119,12 +107,7 @@ class Strangers:
         }
         tens = {f"{MEAN}_{make}": r["r@10"] for make, r in by_make.items()}
         spread = float(np.std([*tens.values()], ddof=1))
-        found = {STRANGERS: len(by_make), **means, SPREAD: spread, **tens}
-        if self._clip:
-            images, embed = self._clip
-            heard = _heard(images, embed(captions), owners)
-            found |= {f"{CLIP}_{k}": heard[k] for k in _RECALLS}
-        return found
+        return {STRANGERS: len(by_make), **means, SPREAD: spread, **tens}
 
     def _embedded(self, make):
         """Embeddings of the images, made once."""
@@ -140,25 +123,3 @@ def _heard(images, texts, owners):
     own = images if owners is None else np.take(images, owners, axis=0)
     fit = np.mean(clip_score(own, texts))
     return {name: float(rows[name]) for name in _RECALLS} | {FIT: float(fit)}
-
-
-def _clip(preset, panel, data, split):
-    """Embeddings of the images, and a function that embeds strings."""
-    captions = getattr(data, split)
-    pictures = [data.test_images(row) for row in range(len(captions))]
-    if split != "test" or any(picture is None for picture in pictures):
-        raise ValueError(
-            "`--clip` must come with pictures of the test split. Received: "
-            f"--clip {preset} for the {split} split of {data.name}, whose "
-            "pictures are not at hand. Give their folder, --images."
-        )
-    retriever = clip_retriever(preset, panel.learned.vocabulary)
-    images = retriever.embed_pixels(pictures)[:, 0]  # (M, D)
-    size = retriever.batch_size
-
-    def embed(texts):
-        parts = [texts[i : i + size] for i in range(0, len(texts), size)]
-        vectors = [np.asarray(retriever.embed_strings(part)) for part in parts]
-        return np.concatenate(vectors)
-
-    return images, embed

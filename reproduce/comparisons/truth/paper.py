@@ -99,10 +99,8 @@ ROWS = {
 def train(experiment, row, point):
     """A row as it is before it learns for its reward."""
     about = experiment.about_point(point)
-    numbers = {
-        **experiment.words(),
-        "num_samples": about.settings.num_samples,
-    }
+    numbers = experiment.words()
+    numbers["num_samples"] = about.settings.num_samples
     networks = [reward_speaker(experiment), REWARDS[row](about)]
     model = build(ROWS[row], networks, numbers, about)
     training = reward_training(about, model)

@@ -23,41 +23,29 @@ def marked(figure):
 
 
 def test_the_page_draws_every_method_in_its_panels():
-    found = marked(curve_figure(RECORDS, title="tiny"))
-    axes = {axis for axis, _ in found}
-    assert axes == {"x", "x2", "x4", "x6"}
+    figure = curve_figure(RECORDS, title="tiny")
+    found = marked(figure)
+    assert {axis for axis, _ in found} == {"x", "x2", "x4", "x6"}
     psst = found["x2", "PSST Multinomial"]
     np.testing.assert_allclose(psst.x, [1.2, 1.0])
     np.testing.assert_allclose(psst.y, [71.0, 81.0])
     assert psst.text[0] == "\u03bb = 0.001, 2 of 2 seeds"
     assert list(found["x6", "PSST Multinomial"].x) == [0.0, 0.25, 0.5]
     assert found["x6", "PSST Multinomial"].error_y.array is not None
-
-
-def test_the_legend_names_a_method_once():
-    figure = curve_figure(RECORDS)
+    # The legend names a method once.
     shown = [t.name for t in figure.data if t.showlegend]
     assert sorted(shown) == sorted(set(shown)) and len(shown) == 3
-
-
-def test_what_is_absent_is_said_in_its_own_panel():
-    figure = curve_figure(RECORDS)
-    texts = {a.text: a for a in figure.layout.annotations}
-    notes = [a for text, a in texts.items() if text.startswith("absent")]
-    # METEOR and SPICE have one text; both are there, in the middle of theirs.
-    places = [
-        (a.x, a.y) for a in figure.layout.annotations if a.text == notes[0].text
-    ]
-    middles = [
+    # METEOR and SPICE are absent, which is said in the middle of their panels.
+    layout = figure.layout
+    notes = [a for a in layout.annotations if a.text.startswith("absent")]
+    assert [(a.x, a.y) for a in notes] == [
         (sum(x.domain) / 2, sum(y.domain) / 2)
         for x, y in (
-            (figure.layout.xaxis3, figure.layout.yaxis3),
-            (figure.layout.xaxis5, figure.layout.yaxis5),
+            (layout.xaxis3, layout.yaxis3),
+            (layout.xaxis5, layout.yaxis5),
         )
     ]
-    assert places == middles
-    assert figure.layout.xaxis3.visible is False
-    assert figure.layout.xaxis2.visible is None
+    assert layout.xaxis3.visible is False and layout.xaxis2.visible is None
 
 
 def test_a_point_that_lacks_seeds_is_hollow():
@@ -74,29 +62,6 @@ def test_the_page_needs_no_network(tmp_path):
     assert "PSST Multinomial" in text and len(text) > 1_000_000
 
 
-def test_a_picture_shows_curves_where_the_records_have_them(tmp_path):
-    path = tmp_path / "curve.png"
-    write_curve_figure(str(path), RECORDS)
-    picture = np.asarray(Image.open(path).convert("RGB")).astype(int)
-    height, width, _ = picture.shape
-    assert height > 800 and width > 1500
-    color = [
-        int(style("PSST Multinomial", TITLES.values())[0][i : i + 2], 16)
-        for i in (1, 3, 5)
-    ]
-    blue = (abs(picture - color) < 8).all(axis=-1)
-
-    def cells(row, column):
-        return blue[
-            row * height * 2 // 5 : (row + 1) * height * 2 // 5,
-            column * width // 3 : (column + 1) * width // 3,
-        ].sum()
-
-    drawn = [[cells(row, column) > 50 for column in range(3)] for row in (0, 1)]
-    # (c) METEOR and (e) SPICE are absent.
-    assert drawn == [[True, True, False], [True, False, True]]
-
-
 def test_a_picture_says_what_is_absent_and_of_what_it_is(tmp_path):
     path = tmp_path / "curve.svg"
     write_curve_figure(path, RECORDS, title="tiny data", cider=1.1)
@@ -111,13 +76,14 @@ def test_a_picture_says_what_is_absent_and_of_what_it_is(tmp_path):
         assert f"<!-- {words}" in text or words in text, words
 
 
-@pytest.mark.parametrize("ending", ["svg", "png"])
-def test_the_same_records_make_the_same_picture(tmp_path, ending):
-    paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
+def test_the_same_records_make_the_same_picture(tmp_path):
+    paths = [tmp_path / f"{name}.png" for name in "ab"]
     for path in paths:
-        write_curve_figure(path, RECORDS)
+        write_curve_figure(str(path), RECORDS)
     first, second = (path.read_bytes() for path in paths)
     assert first == second
+    width, height = Image.open(paths[0]).size
+    assert height > 800 and width > 1500
 
 
 def test_recall_by_every_listener_is_drawn_the_fixed_one_first(tmp_path):
@@ -130,8 +96,6 @@ def test_recall_by_every_listener_is_drawn_the_fixed_one_first(tmp_path):
     assert texts[0].startswith("fixed listener") and "own" in texts[1]
     # One scale, so that what only the two understand is seen.
     assert figure.layout.yaxis2.matches == "y"
-    shown = [t.name for t in figure.data if t.showlegend]
-    assert sorted(shown) == sorted(set(shown)) and len(shown) == 3
     options = {"naturalness": "lm_log_prob", "decoding": "beam_"}
     figure = curve_figure(records, **options)
     assert figure.layout.xaxis.title.text == "log prob / word"
@@ -144,19 +108,25 @@ def test_recall_by_every_listener_is_drawn_the_fixed_one_first(tmp_path):
     assert "never met the speaker" in path.read_text(encoding="utf-8")
 
 
-def test_a_figure_that_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="`layout` must be one of"):
-        curve_figure(RECORDS, layout="figure4")
-    with pytest.raises(ValueError, match="`naturalness` must come with"):
-        curve_figure(RECORDS, layout="figure3", naturalness="lm_log_prob")
-    with pytest.raises(ValueError, match="without r@10 or lm_log_prob"):
-        curve_figure(RECORDS, naturalness="lm_log_prob")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"layout": "figure4"}, "`layout` must be one of"),
+        (
+            {"layout": "figure3", "naturalness": "lm_log_prob"},
+            "`naturalness` must come with",
+        ),
+        ({"naturalness": "lm_log_prob"}, "without r@10 or lm_log_prob"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        curve_figure(RECORDS, **options)
 
 
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="must end in .html, .png"):
         write_curve_figure(tmp_path / "curve.jpg", RECORDS)
-    assert not list(tmp_path.iterdir())
 
 
 def test_methods_can_be_told_apart_by_color_or_marker_or_dash():

@@ -8,6 +8,7 @@ from reproduce.psst_figures.methods import HUMAN_CAPTIONS
 from reproduce.psst_figures.methods import TITLES
 from reproduce.psst_figures.methods import by_method
 from reproduce.psst_figures.methods import curves_of
+from reproduce.psst_figures.methods import listeners
 from reproduce.psst_figures.methods import method_title
 from reproduce.psst_figures.methods import rho_curves
 from reproduce.psst_figures.methods import rho_notes
@@ -78,14 +79,10 @@ def test_never_and_always_sampling_are_the_ends_of_partial_sampling():
     assert set(titles) == {"PSST Multinomial"} and rhos == (0, 0.25, 0.5, 1)
     ends = [curves["PSST Multinomial", rho][0].recall[0] for rho in rhos]
     assert ends == [60.0, 70.0, 72.0, 51.0]
-
-
-def test_a_methods_own_ends_come_before_those_of_others():
+    # A method's own ends come before those of others.
     records = [*RECORDS, *line("psst_multinomial", 7.0, rho=0)]
     assert rho_curves(records)["PSST Multinomial", 0.0][0].recall[0] == 67.0
-
-
-def test_records_need_not_have_everything():
+    # Records need not have everything.
     assert rho_curves(without(RECORDS, "rho")) == {}
     assert rho_curves(without(RECORDS, "cider_d")) == {}
 
@@ -101,3 +98,18 @@ def test_rhos_that_differ_are_noted():
         "PSST Gumbel Softmax 0.5."
     ]
     assert rho_notes({"PSST Multinomial": [{"rho": 0.25}]}) == []
+
+
+def test_others_are_told_from_what_else_has_a_recall():
+    record = dict.fromkeys(
+        (
+            *("r@10", "image_to_text_r@10", "human_r@10", "human_first_r@10"),
+            *("zoo_r@10", "unseen_r@10", "fixed_r@10", "fixed_r@1"),
+            *("fixed_image_to_text_r@10", "beam_fixed_r@10", "beam_r@10"),
+        ),
+        50.0,
+    )
+    assert listeners([record]) == ["fixed_", "unseen_", "zoo_", ""]
+    assert listeners([record], "r@1") == ["fixed_"]
+    assert listeners([record], decoding="beam_") == ["fixed_", ""]
+    assert listeners([{"fixed_r@10": None, "r@10": 1.0}]) == [""]

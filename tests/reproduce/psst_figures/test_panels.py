@@ -20,17 +20,6 @@ def drawn(panel):
     return {line.title: line for line in panel.lines}
 
 
-def test_there_are_the_six_panels_of_the_paper():
-    assert [panel.title for panel in curve_panels(RECORDS)] == [
-        "(a) BLEU-4",
-        "(b) CIDEr-D",
-        "(c) METEOR",
-        "(d) ROUGE-L",
-        "(e) SPICE",
-        "(f) \u03c1, at CIDEr-D = 1.2",
-    ]
-
-
 def test_a_line_joins_the_means_of_seeds_in_the_order_of_lambda():
     found = panel("b", list(reversed(RECORDS)))
     lines = drawn(found)
@@ -46,13 +35,6 @@ def test_a_line_joins_the_means_of_seeds_in_the_order_of_lambda():
     seeds = sorted(y.tolist() for _, y in psst.seeds)
     assert seeds == [[70.0, 80.0], [72.0, 82.0]]
     assert found.note == ""
-
-
-def test_a_mean_that_lacks_seeds_is_marked():
-    records = line("luo2018", 0.0)[:-1]
-    luo = drawn(panel("b", records))["Luo et al. 2018"]
-    assert luo.whole.tolist() == [True, False]
-    assert luo.labels[1] == "\u03bb = 0.005, 1 of 2 seeds"
 
 
 def test_other_recalls_and_rho_are_drawn_where_asked():
@@ -88,11 +70,46 @@ def test_many_methods_without_a_measure_do_not_cover_the_panel():
     )
 
 
-def test_recall_against_rho_is_read_off_each_seed_at_one_cider():
-    found = panel("f", RECORDS, cider=1.1)
-    (psst,) = found.lines
-    assert found.title == "(f) \u03c1, at CIDEr-D = 1.1"
-    assert psst.x.tolist() == [0.0, 0.25, 0.5]
+def shorter(by):
+    """Points of another rho, whose captions are less natural."""
+    points = line("psst_multinomial", 5.0, rho=0.75)
+    return [{**point, "cider_d": point["cider_d"] - by} for point in points]
+
+
+@pytest.mark.parametrize(
+    ("records", "cider", "at", "note", "rhos"),
+    [
+        (RECORDS, 1.1, ", at CIDEr-D = 1.1", "", [0.0, 0.25, 0.5]),
+        # By default at the greatest that all reach.
+        (
+            *(RECORDS + shorter(0.05), None, ", at CIDEr-D = 1.15", ""),
+            [0.0, 0.25, 0.5, 0.75],
+        ),
+        (
+            *(RECORDS + shorter(0.05), 1.2, ", at CIDEr-D = 1.2"),
+            "not reached by PSST Multinomial, \u03c1 = 0.75",
+            [0.0, 0.25, 0.5],
+        ),
+        (
+            *(RECORDS + shorter(0.9), None, ""),
+            "absent: the curves have no CIDEr-D in common",
+            None,
+        ),
+        (
+            *(line("psst_multinomial", 1.0, rho=0.25), None, ""),
+            "absent: no method was trained with several \u03c1",
+            None,
+        ),
+    ],
+)
+def test_recall_against_rho_is_at_one_cider(records, cider, at, note, rhos):
+    found = panel("f", records, cider=cider)
+    assert (found.title, found.note) == (f"(f) \u03c1{at}", note)
+    assert [x.x.tolist() for x in found.lines] == ([rhos] if rhos else [])
+
+
+def test_recall_against_rho_is_read_off_each_seed():
+    (psst,) = panel("f", RECORDS, cider=1.1).lines
     np.testing.assert_allclose(psst.y, [66.0, 76.0, 78.0])
     # Of 65 and 67, the interval is 12.706 times 1 to both sides.
     np.testing.assert_allclose(psst.low[0], 66 - 12.706, atol=1e-3)
@@ -101,48 +118,9 @@ def test_recall_against_rho_is_read_off_each_seed_at_one_cider():
         pytest.approx([65.0, 75.0, 77.0]),
         pytest.approx([67.0, 77.0, 79.0]),
     ]
-
-
-def test_the_cider_of_rho_is_the_greatest_that_all_reach():
-    shorter = line("psst_multinomial", 5.0, rho=0.75)
-    for record in shorter:
-        record["cider_d"] -= 0.05
-    found = panel("f", RECORDS + shorter)
-    assert found.title.endswith("CIDEr-D = 1.15") and found.note == ""
-    assert found.lines[0].x.tolist() == [0.0, 0.25, 0.5, 0.75]
-
-
-def test_a_rho_that_does_not_reach_the_cider_is_named():
-    shorter = line("psst_multinomial", 5.0, rho=0.75)
-    for record in shorter:
-        record["cider_d"] -= 0.05
-    found = panel("f", RECORDS + shorter, cider=1.2)
-    assert found.note == "not reached by PSST Multinomial, \u03c1 = 0.75"
-    assert found.lines[0].x.tolist() == [0.0, 0.25, 0.5]
-
-
-def test_one_seed_has_no_interval():
-    records = [
-        *line("psst_multinomial", 1.0, seeds=(0,), rho=0.25),
-        *line("psst_multinomial", 2.0, seeds=(0,), rho=0.75),
-    ]
-    (psst,) = panel("f", records).lines
+    one = [record for record in RECORDS if record["seed"] == 0]
+    (psst,) = panel("f", one).lines
     assert np.isnan(psst.low).all() and np.isnan(psst.high).all()
-
-
-def test_without_several_rho_there_is_no_comparison():
-    found = panel("f", line("psst_multinomial", 1.0, rho=0.25))
-    assert found.lines == [] and found.title == "(f) \u03c1"
-    assert found.note == "absent: no method was trained with several \u03c1"
-
-
-def test_without_a_cider_in_common_there_is_no_comparison():
-    far = line("psst_multinomial", 1.0, rho=0.75)
-    for record in far:
-        record["cider_d"] -= 0.9
-    found = panel("f", RECORDS + far)
-    assert found.lines == []
-    assert found.note == "absent: the curves have no CIDEr-D in common"
 
 
 def test_a_method_without_a_weight_is_a_point_without_a_label_of_one():

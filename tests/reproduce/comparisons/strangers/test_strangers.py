@@ -9,14 +9,12 @@ import tensorflow as tf
 from reproduce.comparisons.strangers import STRANGER_SETTINGS
 from reproduce.comparisons.strangers import StrangerPanel
 from reproduce.comparisons.strangers import Strangers
-from reproduce.comparisons.strangers import strangers
 from reproduce.comparisons.strangers.settings import MAKES
 from reproduce.experiment import Experiment
 from reproduce.psst.paper import PSST
 from tests.reproduce.psst.tiny_study import TINY
 from tests.reproduce.psst.tiny_study import data
 from tfcap._io import unsealed
-from tfcap.models.host_retriever import HostRetriever
 
 pytestmark = pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 EVERY = dict(MAKES)
@@ -210,36 +208,6 @@ def test_points_are_heard_when_they_are_new_and_when_they_are_finished(
     for options in ({"metrics": ["strangers"]}, {"strangers": never}):
         with pytest.raises(ValueError, match="`strangers` must come with"):
             study(tmp_path, **options)
-
-
-def test_clip_listens_beside_the_panel(folder, monkeypatch):
-    def eyes(pictures):
-        return [[1.0, picture.mean()] for picture in pictures]
-
-    def ears(texts):
-        return [[-float(text.split()[-1]), 2.0] for text in texts]
-
-    def load(preset, vocabulary):
-        assert preset == "folder"
-        return HostRetriever(ears, vocabulary, 2, eyes, batch_size=4)
-
-    monkeypatch.setattr(strangers, "clip_retriever", load)
-    shown = dataclasses.replace(
-        data(), test_images=lambda row: np.full((4, 4, 3), float(row))
-    )
-    heard = Strangers(made(folder), shown, clip="folder")
-    found = heard._found([f"number {i}" for i in range(11)])
-    # v_i = (1, i) of unit length, w_j = (-j, 2).
-    pixels = np.array([[1.0, i] for i in range(11)])
-    pixels /= np.linalg.norm(pixels, axis=1, keepdims=True)
-    scores = np.array([[-i, 2.0] for i in range(11)]) @ pixels.T
-    ranks = 1 + (scores > np.diag(scores)[:, None] + 1e-9).sum(1)
-    assert found["clip_r@5"] == pytest.approx(100 * np.mean(ranks <= 5))
-    assert heard.wanted == ("strangers", "strangers_clip_score", "clip_r@10")
-    assert "clip_clip_score" not in found
-    blind = dataclasses.replace(data(), test_images=lambda row: None)
-    with pytest.raises(ValueError, match="`--clip` must come with pictures"):
-        Strangers(made(folder), blind, clip="folder")
 
 
 @pytest.mark.parametrize("make", EVERY)
