@@ -97,9 +97,7 @@ class Video:
 
     def frames(self, count=8):
         """The scenes of some frames, the first and the last among them."""
-        return [
-            self.scene_at(share) for share in np.linspace(0, 1, count).tolist()
-        ]
+        return [self.scene_at(x) for x in np.linspace(0, 1, count).tolist()]
 
     @property
     def start(self):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reproduce.world.answers import Annotator
+from reproduce.world.answers import value_in
 from reproduce.world.judging import NO
 from reproduce.world.judging import SUBJECTIVE
 from reproduce.world.judging import UNSURE
@@ -316,7 +317,7 @@ class Conversation:
         indices = indices or self.matching(description)
         if not indices:
             return None
-        shape = next((s for s in SHAPES if s in description), None)
+        shape = value_in(description, "shape")
         noun = self.zipf(SYNONYMS[shape], 2.5) if shape else "thing"
         known = {slot for slot in LOOKS if VALUES[slot] & description}
         for entity in self.entities:
@@ -369,9 +370,9 @@ class Conversation:
         )
         if alike or entity.noun == "thing" or self.chance(0.2):
             for slot in ("color", "texture", "size"):
-                for word in SYNONYMS:
-                    if word in VALUES[slot] & entity.description:
-                        return f"the {word} {noun}", False
+                word = value_in(entity.description, slot)
+                if word:
+                    return f"the {word} {noun}", False
         return "the " + noun, False
 
     def _discussed_twin(self, entity):

@@ -174,31 +174,23 @@ def _values_of(table):
     }
 
 
-_GROUNDS = _values_of(
-    {
-        "grass": ("grass", "grassy", "field", "lawn"),
-        "sand": ("sand", "sandy", "beach", "desert"),
-        "snow": ("snow", "snowy"),
-        "water": ("water", "sea", "ocean"),
-        "brick": ("brick", "bricks", "wall"),
-        "night": ("night", "sky"),
-    }
-)
+# fmt: off
+_GROUNDS = _values_of({
+    "grass": ("grass", "grassy", "field", "lawn"),
+    "sand": ("sand", "sandy", "beach", "desert"), "snow": ("snow", "snowy"),
+    "water": ("water", "sea", "ocean"), "brick": ("brick", "bricks", "wall"),
+    "night": ("night", "sky"),
+})
+_OTHERS = _values_of({
+    "striped": ("stripes",), "dotted": ("dots", "spots"), "left": ("left",),
+    "right": ("right",), "top": ("top", "upper"), "bottom": ("bottom", "lower"),
+})
+# fmt: on
 # Captions know more names for a shape than dialogs do; all are understood.
 _NOUNS = _values_of({shape: NOUNS[shape] + SYNONYMS[shape] for shape in SHAPES})
 _PLURALS = {plural(word): shape for word, shape in _NOUNS.items()}
 _PLURALS |= {word: frozenset([word]) for word in ABSENT}
 _PLURALS |= dict.fromkeys(("things", "shapes", "objects", "ones"), frozenset())
-_OTHERS = _values_of(
-    {
-        "striped": ("stripes",),
-        "dotted": ("dots", "spots"),
-        "left": ("left",),
-        "right": ("right",),
-        "top": ("top", "upper"),
-        "bottom": ("bottom", "lower"),
-    }
-)
 #: Attribute values that a word claims, as a set of one or none.
 WORD_VALUES = _NOUNS | _values_of(SYNONYMS) | _GROUNDS | _PLURALS | _OTHERS
 

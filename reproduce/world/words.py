@@ -26,20 +26,10 @@ VALUES = {slot: frozenset(values) for slot, values in SLOTS.items()}
 VALUES["position"] = VALUES["column"] | VALUES["row"]
 #: All values of looks.
 LOOK_VALUES = frozenset().union(*LOOKS.values())
-
-
-class Frame(enum.IntFlag):
-    """Sentence frames that may follow "yes" or "no"."""
-
-    IT_IS = enum.auto()
-    THEY_ARE = enum.auto()
-    THERE_IS = enum.auto()
-    THERE_ARE = enum.auto()
-    I_CAN = enum.auto()
-    IT_DOES = enum.auto()
-    EXISTS = enum.auto()
-
-
+#: Sentence frames that may follow "yes" or "no".
+Frame = enum.IntFlag(
+    "Frame", "IT_IS THEY_ARE THERE_IS THERE_ARE I_CAN IT_DOES EXISTS"
+)
 # The first word of each is the usual one; annotators have habits among them.
 # fmt: off
 SYNONYMS = {

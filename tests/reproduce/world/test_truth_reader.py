@@ -41,6 +41,7 @@ def test_captions_of_networks_are_read_as_a_person_reads_them():
         ("a cone in the lower left corner", "cone; 1 at bottom left"),
         ("on the left a star", "star; 1 at left"),
         ("a ball next to other shapes", "ball; others; ? next to"),
+        ("a ball and five other things", "ball; others; ? five"),
         ("a ball next to on the grass", "ball; on grass; ? next to"),
         ("boxes with polka dots", "2+ dotted box"),
         ("a ball slowly rolling to the left past a box",
