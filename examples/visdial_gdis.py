@@ -35,6 +35,9 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 MAX_LENGTH = 9  # words of an answer, its end included
 UNITS, EMBEDDING_UNITS = 96, 64
+#: Sizes of the drawn data, with `--quick` and without.
+QUICK = {"train": 3000, "val": 10, "test": 200, "easy": True}
+WHOLE = {"train": 5000, "val": 10, "test": 1000}
 COLUMNS = ("mrr", "r@1", "r@5", "r@10", "mean_rank", "true_answers")
 ROWS = {
     "prior": "answer prior",
@@ -55,13 +58,14 @@ def parse(arguments):
     add("--batch-size", type=int, default=32, help="dialogs in a batch")
     add("--seed", type=int, default=0)
     add("--workers", type=int, help="processes that train one model")
+    add("--trusted-network", action="store_true", help="for --workers")
     add("--talk", nargs="?", type=int, const=0, metavar="IMAGE")
     options = parser.parse_args(arguments)
     if options.data == "visdial" and options.root is None:
         parser.error("--data visdial needs --root, the folder of its files")
     quick = "_quick" if options.quick else ""
     options.out = options.out or pathlib.Path(f"runs/visdial_gdis{quick}")
-    options.epochs = options.epochs or (10 if quick else 20)
+    options.epochs = options.epochs or (12 if quick else 20)
     return options
 
 
@@ -77,20 +81,18 @@ def load(options):
     from reproduce.world import truth
     from reproduce.world.features import world_with_features
 
-    sizes = {"train": 3000, "val": 10, "test": 200, "easy": True}
-    sizes = sizes if options.quick else {"train": 5000, "val": 10}
+    sizes = QUICK if options.quick else WHOLE
     world, features = world_with_features(encoder_epochs=2, **sizes)
-    paths = [(world.visdial_path(x), world.dense_path(x)) for x in SPLITS]
-    splits = [tfcap.data.load_visdial(*path) for path in paths]
+    splits = [
+        tfcap.data.load_visdial(world.visdial_path(x), world.dense_path(x))
+        for x in ("train", "test")
+    ]
     rounds = [x for dialog in world.dialogs("test") for x in dialog.rounds]
 
     def judge(answers):
         return 100 * truth.answer_truth(rounds, answers)["true_share"]
 
     return *encode(splits), features[::2], world.images("test"), judge
-
-
-SPLITS = ("train", "test")
 
 
 def encode(splits):
@@ -108,7 +110,7 @@ def make_networks(size, batch):
             output_units=EMBEDDING_UNITS,
             return_state=return_state,
             query_initializer=keras.initializers.VarianceScaling(
-                9.0, "fan_avg", "uniform"
+                36.0, "fan_avg", "uniform"
             ),
         )
 
@@ -117,7 +119,7 @@ def make_networks(size, batch):
         encoder(return_state=True),
         embedding_units=EMBEDDING_UNITS,
         logit_scale=3.0,
-        embeddings_initializer=keras.initializers.RandomNormal(stddev=0.3),
+        embeddings_initializer=keras.initializers.RandomNormal(stddev=1.0),
     )
     answers = tfcap.layers.AnswerEncoder(
         UNITS, output_units=EMBEDDING_UNITS, attention=True
@@ -221,9 +223,10 @@ def talk(generator, test, features, index):
 
 def main(arguments=None):
     options = parse(arguments)
-    if options.workers and "TF_CONFIG" not in os.environ:
+    if options.workers and not os.environ.get("TF_CONFIG"):
         given = sys.argv[1:] if arguments is None else arguments
-        run_as_workers([sys.executable, __file__, *given], options.workers)
+        command = [sys.executable, __file__, *map(str, given)]
+        run_as_workers(command, options.workers, options.trusted_network)
     strategy = tfcap.training.open_strategy()
     human, test, features, pictures, judge = load(options)
     results, answers = {"prior": answer_prior(human, test).result()}, {}

@@ -182,11 +182,15 @@ class WorldDialog:
     rounds: list[Round]
 
 
-def make_dialog(scene, caption: str, rng: np.random.Generator) -> WorldDialog:
+def make_dialog(
+    scene, caption: str, rng: np.random.Generator, easy: bool = False
+) -> WorldDialog:
     """Plays a dialog between one who sees a caption and one who sees a scene.
 
     Args:
         caption: String; the things it names may be asked about by pronoun.
+        easy: Boolean, whether to ask only whether there is something, how
+            many there are, and about colors.
 
     Example:
 
@@ -200,9 +204,9 @@ def make_dialog(scene, caption: str, rng: np.random.Generator) -> WorldDialog:
     """
     talk = Conversation(scene, caption, rng)
     annotator = Annotator(rng)
-    played = {}
+    played, kinds = {}, _EASY_KINDS if easy else _KINDS
     while len(played) < ROUNDS:
-        question = draw(rng, _KINDS)(talk)
+        question = draw(rng, kinds)(talk)
         if question is None or question.text in played:
             continue
         talk.focus = question.focus or talk.focus
@@ -770,3 +774,5 @@ _KINDS = {
     _count: 0.075,
     _taste: 0.035,
 }
+_EASY = (_existence, _color, _is_color, _count)
+_EASY_KINDS = {kind: _KINDS[kind] for kind in _EASY}

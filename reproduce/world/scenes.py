@@ -301,11 +301,14 @@ _DISTANCES = {
 }
 
 
-def sample_scene(rng: np.random.Generator) -> Scene:
+def sample_scene(rng: np.random.Generator, count: int | None = None) -> Scene:
     """Draws a scene: 3 to 7 things on a background, some of them overlapping.
 
     Shapes are distinct but for about three scenes in ten, where one comes
     twice or thrice, so that a shape alone does not always name a thing.
+
+    Args:
+        count: Integer, number of things. Defaults to `None`, it is drawn.
 
     Returns:
         A `Scene`. Centers lie in `[9, 55]` on both axes and more than 11.5
@@ -319,7 +322,8 @@ def sample_scene(rng: np.random.Generator) -> Scene:
     True
     """
     background = draw(rng, _BACKGROUND_ODDS)
-    looks = _looks(rng, background, draw(rng, _COUNT_ODDS))
+    count = count or draw(rng, _COUNT_ODDS)
+    looks = _looks(rng, background, count)
     while True:
         centers = _centers(rng, looks)
         if centers is None:

@@ -1,5 +1,6 @@
 """The synthetic world on disk: built from a seed in seconds, then kept."""
 
+import functools
 import hashlib
 import json
 import os
@@ -79,11 +80,11 @@ class World(_Built):
 
     def scenes(self, split):
         """List of `Scene`, the truth about each image, in their order."""
-        return _drawn(sample_scene, self.about, split)[0]
+        return _scenes(self.about, split)[0]
 
     def dialogs(self, split):
         """List of `WorldDialog`, with the truth of each round, in order."""
-        return _said(*_drawn(sample_scene, self.about, split))[1]
+        return _said(*_scenes(self.about, split), self.about)[1]
 
     @property
     def karpathy_path(self):
@@ -137,6 +138,7 @@ def load_world(
     val: int = 1000,
     test: int = 1000,
     progress: bool = True,
+    easy: bool = False,
 ) -> World:
     """Returns the synthetic world, building it first if it is not there yet.
 
@@ -144,6 +146,8 @@ def load_world(
 
     Args:
         train: Integer of at least 50, number of images to train on.
+        easy: Boolean, whether scenes have three things each, and questions
+            are about existence, number and color alone.
 
     Example:
 
@@ -156,7 +160,9 @@ def load_world(
     """
     sizes = _checked(_LEAST_TRAIN, train=train, val=val, test=test)
     about = {"version": VERSION, "seed": seed, "sizes": sizes}
-    return World(built_folder(root, "world", about, _write, progress), about)
+    about |= {"easy": True} if easy else {}
+    kind = "easy_world" if easy else "world"
+    return World(built_folder(root, kind, about, _write, progress), about)
 
 
 def load_video_world(
@@ -284,19 +290,28 @@ def _drawn(sample, about, split):
     return [sample(rng) for _ in range(about["sizes"][split])], rng
 
 
-def _said(scenes, rng):
+def _scenes(about, split):
+    """Scenes of a split, and the generator of what is said."""
+    count = 3 if about.get("easy") else None
+    return _drawn(functools.partial(sample_scene, count=count), about, split)
+
+
+def _said(scenes, rng, about):
     """Five captions and a dialog of each scene."""
     captions = [describe(scene, rng) for scene in scenes]
-    pairs = zip(scenes, captions)
-    return captions, [make_dialog(one, five[0], rng) for one, five in pairs]
+    easy = about.get("easy", False)
+    return captions, [
+        make_dialog(scene, five[0], rng, easy)
+        for scene, five in zip(scenes, captions)
+    ]
 
 
 def _write(folder, about):
     world, captions, corpus = World(folder, about), {}, None
     for split in SPLITS:
         ids = world.image_ids(split)
-        scenes, rng = _drawn(sample_scene, about, split)
-        sentences, dialogs = _said(scenes, rng)
+        scenes, rng = _scenes(about, split)
+        sentences, dialogs = _said(scenes, rng, about)
         np.save(folder / f"images_{split}.npy", render(scenes))
         captions[split] = ids, sentences
         corpus = corpus or dialogs
