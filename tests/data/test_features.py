@@ -59,15 +59,6 @@ def test_an_image_without_features_is_named(tmp_path, ids, asked, told):
         load_features(path, asked)
 
 
-def test_images_may_have_fewer_positions(tmp_path):
-    path = tmp_path / "regions.npy"
-    save_features(path, IDS, VALUES, counts=[6, 2, 3, 6])
-    with pytest.warns(UserWarning, match="2 to 6 positions.*lazy=True"):
-        load_features(path)
-    lazy = load_features(path, [20, 10], lazy=True)
-    assert lazy.counts.tolist() == [3, 2]
-
-
 def test_wherever_a_file_is_damaged_it_is_refused(path):
     data = path.read_bytes()
     for place in [*range(0, len(data), 23), *range(len(data) - 9, len(data))]:
@@ -89,8 +80,6 @@ def test_wherever_a_file_is_damaged_it_is_refused(path):
 @pytest.mark.parametrize(
     "write",
     [
-        lambda path: path.mkdir(),
-        lambda path: np.save(path, VALUES),
         lambda path: np.save(path, np.array([{}]), allow_pickle=True),
         lambda path: os.mkfifo(path),
     ],

@@ -30,12 +30,6 @@ def test_of_equally_near_ones_the_first_come_first(block):
     np.testing.assert_array_equal(found, by_sorting(whole.astype("f4"), 4))
 
 
-def test_an_image_is_never_its_own_neighbour_but_its_copy_is():
-    found = nearest_neighbors(np.ones((5, 2)), 4)
-    for row, others in enumerate(found):
-        assert sorted(others) == [x for x in range(5) if x != row]
-
-
 def test_what_makes_no_sense_is_refused():
     for k in (0, 57):
         with pytest.raises(ValueError, match=f"`k` must be.*k={k}"):

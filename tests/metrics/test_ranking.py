@@ -84,11 +84,6 @@ def test_tied_candidates_gain_what_a_random_order_gives_on_average():
     assert abs(ndcg(scores, relevance) - np.mean(broken)) < 4 * error
 
 
-def test_ndcg_is_one_for_the_best_order_and_absent_without_relevance():
-    relevance = np.array([[0.0, 0.2, 1.0], [0.0, 0.0, 0.0]])
-    np.testing.assert_array_equal(ndcg(relevance, relevance), [1, np.nan])
-
-
 def test_candidates_of_negative_relevance_take_no_part_in_ndcg():
     scores, relevance = np.array([3.0, 9.0, 1.0]), np.array([0.2, -1.0, 1.0])
     keep = [0, 2]

@@ -7,6 +7,8 @@ caption alone, punctuation left out as the coco-caption scripts do.
 #: Words of each caption, joined by spaces.
 GOLDEN = {
     "A man rides a horse.": "a man rides a horse",
+    "Two dogs, a cat and three birds .": "two dogs a cat and three birds",
+    "A game for the Wii U.": "a game for the wii u.",
     "He can'tell what it is": "he ca n'tell what it is",
     "DON'T WALK": "do n't walk",
     "A DON'T-WALK sign": "a do n't walk sign",
