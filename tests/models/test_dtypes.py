@@ -91,6 +91,12 @@ def dtypes(network):
     }
 
 
+def options(network):
+    """What a network was made with but for its parts and its dtype."""
+    config = network.get_config()
+    return {k: v for k, v in config.items() if not isinstance(v, dict)}
+
+
 def test_every_network_is_tested():
     exported = {
         value
@@ -132,4 +138,4 @@ def test_what_was_saved_under_a_policy_computes_alike_without_it(
     again = keras.saving.load_model(tmp_path / "network.keras")
     assert set(dtypes(again).values()) == {"bfloat16"}
     np.testing.assert_array_equal(*map(np.float32, (again(inputs), wanted)))
-    assert again.get_config() == network.get_config()
+    assert options(again) == options(network)
