@@ -30,10 +30,7 @@ MEMORY = {
 ENCODER = {"units": 6, "output_units": 5, "dropout": 0.5, "seed": 3}
 EVERYTHING = {**ENCODER, "return_state": True, "return_attention": True}
 CASES = {
-    "AnswerEncoder": (
-        dict(units=6, output_units=5, dropout=0.5, seed=3),
-        WORDS,
-    ),
+    "AnswerEncoder": (ENCODER, WORDS),
     "Categorical": (dict(temperature=0.7, seed=3), LOGITS),
     "GumbelRao": (dict(num_samples=2, rho=0.5, seed=3), LOGITS),
     "GumbelSoftmaxST": (

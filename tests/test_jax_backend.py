@@ -29,7 +29,7 @@ FILES = (
     "losses/test_values.py",
     "rewards/test_contract.py",
     "rewards/test_grammar.py",
-    "models/test_pair_discriminator.py",
+    "models/test_discriminators.py",
     "layers/test_word_vectors.py",
     "layers/test_stateless_schedules.py",
     "ops/test_loops.py",

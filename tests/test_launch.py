@@ -120,7 +120,7 @@ def test_a_signal_is_passed_on_and_leaves_time_to_save(
 
 
 def test_workers_that_do_not_end_are_killed_with_what_they_started(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, gone
 ):
     monkeypatch.setattr(launch, "GRACE", 0.2)
     monkeypatch.setattr(launch.signal, "signal", lambda *_: None)
@@ -132,16 +132,7 @@ def test_workers_that_do_not_end_are_killed_with_what_they_started(
     monkeypatch.chdir(tmp_path)
     options = [TRUSTED, "--workers", "2"]
     assert launch.main([*options, "--", "sh", "-c", source]) == 3
-    pid = int((tmp_path / "pid").read_text())
-    wait_for(lambda: not alive(pid))
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    assert gone(tmp_path / "pid")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,13 @@ import numpy as np
 POLICIES = ("float32", "mixed_float16", "mixed_bfloat16")
 
 
+def same(found, wanted, rtol=0.0, atol=0.0):
+    """Leaves of two nested structures are equal, or close."""
+    found, wanted = map(keras.tree.flatten, (found, wanted))
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol, atol)
+
+
 def arguments(part):
     """Names of all constructor arguments that tfcap's classes declare."""
     names = []
@@ -87,16 +94,14 @@ def check_saved_model(make, inputs, folder):
     path = f"{folder}/model.keras"
     model.save(path)
     loaded = keras.saving.load_model(path)
-    for a, b in zip(numpy(model(inputs)), numpy(loaded(inputs))):
-        np.testing.assert_array_equal(a, b)
+    same(numpy(model(inputs)), numpy(loaded(inputs)))
 
 
 def check_eager_equals_graph(make, inputs):
     """A compiled call gives what an eager one gives."""
     model = functional(make(), inputs)
-    graph = keras.tree.flatten(model.predict_on_batch(inputs))
-    for a, b in zip(numpy(model(inputs)), graph):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+    graph = model.predict_on_batch(inputs)
+    same(numpy(model(inputs)), graph, 1e-5, 1e-5)
 
 
 def check_batch_of_one(make, inputs):
@@ -127,10 +132,8 @@ def check_seed(make, inputs):
     two.set_weights(one.get_weights())
     one, two = fresh(make, one, inputs), fresh(make, two, inputs)
     training = _training(one)
-    for a, b in zip(
-        numpy(one(**inputs, **training)), numpy(two(**inputs, **training))
-    ):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    found, wanted = (numpy(x(**inputs, **training)) for x in (one, two))
+    same(found, wanted, 1e-5, 1e-6)
 
 
 def fresh(make, layer, inputs):
@@ -144,8 +147,7 @@ def fresh(make, layer, inputs):
 def check_inference(make, inputs):
     """Inference draws nothing: twice the same."""
     layer = make()
-    for a, b in zip(numpy(layer(**inputs)), numpy(layer(**inputs))):
-        np.testing.assert_array_equal(a, b)
+    same(numpy(layer(**inputs)), numpy(layer(**inputs)))
 
 
 def check_trains(make, inputs):
@@ -185,35 +187,7 @@ def check_mask(make, inputs, masks):
         changed[name] = np.where(keep, inputs[name], 50 * noise)
         changed[name] = changed[name].astype("float32")
     before = numpy(layer(**inputs, **arguments))
-    for a, b in zip(before, numpy(layer(**changed, **arguments))):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
-
-
-def check_layer(make, inputs, folder):
-    """Every check that any layer meets, but for the policies."""
-    check_config(make)
-    check_symbolic_shapes(make, inputs)
-    check_saved_model(make, inputs, folder)
-    check_eager_equals_graph(make, inputs)
-    check_batch_of_one(make, inputs)
-    check_seed(make, inputs)
-    check_inference(make, inputs)
-
-
-def check_loss(make, y_true, y_pred):
-    """A loss is configured, finite, the same in graph, and a scalar."""
-    check_config(make)
-    loss = make()
-    value = numpy(loss(y_true, y_pred))[0]
-    assert value.shape == () and np.isfinite(value)
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        graph = tf.function(lambda a, b: loss(a, b), autograph=False)
-        y_true, y_pred = tf.constant(y_true), tf.constant(y_pred)
-        np.testing.assert_allclose(
-            graph(y_true, y_pred), value, rtol=1e-5, atol=1e-6
-        )
+    same(before, numpy(layer(**changed, **arguments)), 1e-5, 1e-5)
 
 
 def check_metric(make, *batch):
@@ -225,8 +199,7 @@ def check_metric(make, *batch):
     metric.update_state(*batch)
     metric.reset_state()
     metric.update_state(*batch)
-    for a, b in zip(once, numpy(metric.result())):
-        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+    same(once, numpy(metric.result()), 1e-6, 1e-6)
 
 
 def check_reward(reward, rollout, episode, on_host=False):
@@ -249,17 +222,17 @@ def check_reward(reward, rollout, episode, on_host=False):
     assert keras.backend.standardize_dtype(found.dtype) == "float32"
     (found,) = numpy(found)
     assert found.shape == tokens.shape[:2] and np.isfinite(found).all()
-    same = functools.partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-5)
+    close = functools.partial(same, rtol=1e-5, atol=1e-5)
     garbage = np.random.default_rng(0).integers(3, 8, tokens.shape)
     noisy = np.where(mask > 0, tokens, garbage).astype(tokens.dtype)
     assert (noisy != tokens).any()
-    same(numpy(values(noisy, mask))[0], found)
+    close(numpy(values(noisy, mask))[0], found)
     if keras.backend.backend() == "tensorflow":
         # Elsewhere every operation would be compiled again, for this size.
-        same(numpy(values(tokens, mask, 1))[0], found[:1])
-    same(numpy(values(tokens[:, ::-1], mask[:, ::-1]))[0], found[:, ::-1])
+        close(numpy(values(tokens, mask, 1))[0], found[:1])
+    close(numpy(values(tokens[:, ::-1], mask[:, ::-1]))[0], found[:, ::-1])
     for compiled in _compilers(on_host):
-        same(numpy(compiled(lambda *x: values(*x))(tokens, mask))[0], found)
+        close(numpy(compiled(lambda *x: values(*x))(tokens, mask))[0], found)
 
 
 def _compilers(on_host):

@@ -22,37 +22,25 @@ def kind(request):
     return request.param
 
 
-# Every speaker is trained once, for an objective or for its own loss.
-@pytest.mark.parametrize("own", ["show_tell_start", "att2in", "up_down"])
-def test_training_for_an_objective_lowers_the_loss(own):
-    keras.utils.set_random_seed(0)
-    speaker = speakers.speaker(own, **RATES)
-    model = JointTraining(speaker, TeacherForcing("token"))
-    # Graphs are trained in half precision.
-    model.compile(keras.optimizers.Adam(0.05), run_eagerly=True)
-    data = tf.data.Dataset.from_tensors(BATCH).repeat()
-    before = model.evaluate(data, steps=1, verbose=0)[0]
-    model.fit(data, steps_per_epoch=20, shuffle=False, verbose=0)
-    after, logged = model.evaluate(data, steps=1, verbose=0)
-    assert after < 0.75 * before
+# Graphs are trained in half precision.
+def test_training_lowers_the_loss(kind):
+    """Every speaker is trained once, for an objective or for its own loss."""
+    speaker = speakers.speaker(kind, **RATES)
+    own = {"loss": SequenceCrossentropy()}
+    data, network = (BATCH, BATCH["caption"]), speaker
+    if kind in ("show_tell_start", "att2in", "up_down"):
+        own, data = {}, (BATCH,)
+        network = JointTraining(speaker, TeacherForcing("token"))
+    network.compile(keras.optimizers.Adam(0.05), run_eagerly=True, **own)
+    before = network.evaluate(*data, verbose=0, return_dict=True)["loss"]
+    network.fit(*data, epochs=20, verbose=0)
+    after = network.evaluate(*data, verbose=0, return_dict=True)["loss"]
+    assert after < 0.8 * before
     state = speaker.begin(BATCH)
     scores = np.asarray(speaker.log_probs(state, BATCH["caption"]))
-    expected = -scores.sum() / (BATCH["caption"] != 0).sum()
-    np.testing.assert_allclose(after, expected, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("own", ["show_tell_every_step", "transformer"])
-def test_training_by_compile_and_fit_lowers_the_loss(own):
-    speaker = speakers.speaker(own, **RATES)
-    speaker.compile(
-        keras.optimizers.Adam(0.05),
-        loss=SequenceCrossentropy(),
-        run_eagerly=True,
-    )
-    before = speaker.evaluate(BATCH, BATCH["caption"], verbose=0)
-    speaker.fit(BATCH, BATCH["caption"], epochs=12, verbose=0)
-    after = speaker.evaluate(BATCH, BATCH["caption"], verbose=0)
-    assert after < 0.75 * before
+    count = BATCH["caption"] != 0
+    count = count[..., 0].sum() if own else count.sum()
+    np.testing.assert_allclose(after, -scores.sum() / count, rtol=1e-4)
 
 
 def test_every_weight_learns(kind):
@@ -69,35 +57,6 @@ def test_every_weight_learns(kind):
         gradient = np.asarray(tf.convert_to_tensor(gradient))
         assert np.isfinite(gradient).all(), weight.path
         assert np.abs(gradient).max() > 0, weight.path
-
-
-def test_a_saved_speaker_says_the_same_to_the_bit(kind, tmp_path):
-    speaker = speakers.speaker(kind, **RATES, logit_scale=2.0, eos=3)
-    speaker.compile("adam", loss=SequenceCrossentropy())
-    speaker.optimizer.build(speaker.trainable_variables)
-    path = tmp_path / "speaker.keras"
-    speaker.save(path)
-    again = keras.saving.load_model(path)
-    assert type(again) is type(speaker)
-    assert again.get_config() == speaker.get_config()
-    np.testing.assert_array_equal(again(BATCH), speaker(BATCH))
-    state, own = again.begin(BATCH), speaker.begin(BATCH)
-    np.testing.assert_array_equal(
-        again.log_probs(state, BATCH["caption"]),
-        speaker.log_probs(own, BATCH["caption"]),
-    )
-
-
-def test_weights_move_between_speakers_of_one_architecture(kind, tmp_path):
-    speaker, other = speakers.speaker(kind), speakers.speaker(kind)
-    assert np.not_equal(speaker(BATCH), other(BATCH)).any()
-    path = tmp_path / "speaker.weights.h5"
-    speaker.save_weights(path)
-    other.load_weights(path)
-    np.testing.assert_array_equal(other(BATCH), speaker(BATCH))
-    larger = speakers.speaker(kind, units=8)
-    with pytest.raises(ValueError, match="could not be loaded"):
-        larger.load_weights(path)
 
 
 def in_half_precision(kind, policy):
@@ -140,9 +99,10 @@ def test_half_precision_learns(own, policy):
     assert np.isfinite(losses).all() and losses[-1] < 0.8 * losses[0]
 
 
-@pytest.mark.parametrize("rate", RATES)
-def test_dropout_is_for_training_only(kind, rate):
-    speaker = speakers.speaker(kind, **{rate: 0.5})
-    one, two = (np.asarray(speaker(BATCH)) for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-    assert np.not_equal(speaker(BATCH, training=True), one).any()
+def test_dropout_is_for_training_only(kind):
+    blocks = ["block_dropout"] if kind == "transformer" else []
+    for rate in [*RATES, *blocks]:
+        speaker = speakers.speaker(kind, **{rate: 0.5})
+        one, two = (np.asarray(speaker(BATCH)) for _ in range(2))
+        np.testing.assert_array_equal(one, two)
+        assert np.not_equal(speaker(BATCH, training=True), one).any()

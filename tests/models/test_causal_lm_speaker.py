@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tests.models.causal_lms import close
+from tests.models.causal_lms import randomize
 from tfcap.decoding import BeamSearch
-from tfcap.decoding import Greedy
 from tfcap.models import CausalLMSpeaker
 
 hub = pytest.importorskip("keras_hub").models
@@ -56,20 +57,11 @@ FAMILIES = {
 EOS, PAD = (2, 3), 22
 
 
-def causal_lm(family, seed=0, **options):
+def causal_lm(family, **options):
     backbone = getattr(hub, family + "Backbone")
     backbone = backbone(**{**FAMILIES[family], **options})
-    model = getattr(hub, family + "CausalLM")(
-        backbone=backbone, preprocessor=None
-    )
-    # Initial weights are nearly zero, and biases are.
-    random = np.random.default_rng(seed)
-    for weight in model.trainable_variables:
-        scale = (
-            1.0 if "norm" in weight.path and "beta" not in weight.path else 0
-        )
-        weight.assign(scale + random.normal(0, 0.3, weight.shape))
-    return model
+    model = getattr(hub, family + "CausalLM")
+    return randomize(model(backbone=backbone, preprocessor=None))
 
 
 def speaker_of(model, **options):
@@ -117,13 +109,6 @@ def said(speaker):
     return sorted(ids)
 
 
-def close(actual, expected, tolerance=1e-5):
-    actual, expected = np.asarray(actual), np.asarray(expected)
-    # Against the largest entry: sums of many terms cancel.
-    size = tolerance * max(1.0, np.abs(expected).max())
-    np.testing.assert_allclose(actual, expected, tolerance, size)
-
-
 def test_ragged_prompts_give_the_logits_of_each_row_alone(family, batch):
     ids = said(family)
     state = family.begin(batch)
@@ -156,17 +141,6 @@ def test_ragged_ids_are_filled_with_the_speakers_padding(gpt2, batch):
     }
     np.testing.assert_array_equal(gpt2.references(ragged), batch["caption"])
     np.testing.assert_array_equal(gpt2(ragged), gpt2(ids))
-
-
-def test_greedy_words_are_those_of_repeated_forward_passes(gpt2, batch):
-    rollout = Greedy(max_length=5).decode(gpt2, gpt2.begin(batch))
-    for row in range(2):
-        said = np.asarray(rollout.tokens)[row, 0]
-        for t in range(int(np.asarray(rollout.mask)[row].sum())):
-            logits = plain_logits(gpt2, batch["prompt"][row], said[: t + 1])
-            allowed = np.asarray(logits)[-1].copy()
-            allowed[[gpt2.bos, gpt2.pad]] = -np.inf
-            assert said[t] == allowed.argmax()
 
 
 def test_scores_and_their_gradients_are_those_of_plain_passes(gpt2, batch):
@@ -260,22 +234,24 @@ def test_the_prompt_of_rows_without_one(gpt2, batch):
     close(gpt2(padded), gpt2(mask))
 
 
-def test_features_in_front_of_the_prompt(batch):
-    model = causal_lm("GPT2")
-    speaker = speaker_of(model, prefix=keras.layers.Dense(16))
-    image = np.random.default_rng(3).normal(size=(2, 2, 5)).astype("float32")
-    batch = {**batch, "image": image}
+@pytest.fixture(scope="module")
+def seeing():
+    prefix = keras.layers.Dense(16)
+    return speaker_of(causal_lm("GPT2"), prefix=prefix, image_key="features")
+
+
+FEATURES = np.random.default_rng(3).normal(size=(2, 2, 5)).astype("float32")
+
+
+def test_features_in_front_of_the_prompt(seeing, batch):
+    batch = {**batch, "features": FEATURES}
     with tf.GradientTape() as tape:
-        logits = speaker(batch)
+        logits = seeing(batch)
         loss = ops.sum(logits[..., 4] * logits[..., 5])
-    gradients = tape.gradient(loss, speaker.trainable_variables)
+    gradients = tape.gradient(loss, seeing.trainable_variables)
     assert all(gradient is not None for gradient in gradients)
-    assert len(gradients) == len(model.trainable_variables) + 2
-    # What the mask hides changes nothing, and neither does its position.
-    masked = {**batch, "image_mask": np.array([[1, 0]] * 2)}
-    alone = {**batch, "image": image[:, :1]}
-    close(speaker(masked), speaker(alone))
-    assert np.abs(np.asarray(speaker(batch) - speaker(alone))).max() > 1e-3
+    learned = seeing.causal_lm.trainable_variables
+    assert len(gradients) == len(learned) + 2
 
 
 class Pooling(keras.layers.Layer):
@@ -285,24 +261,20 @@ class Pooling(keras.layers.Layer):
         return ops.mean(ops.repeat(x, 4, axis=-1)[..., :16], 1, keepdims=True)
 
 
-def test_a_mask_is_that_of_the_image_that_is_read(batch):
-    random = np.random.default_rng(3)
-    features = random.normal(size=(2, 2, 5)).astype("float32")
-    speaker = speaker_of(
-        causal_lm("GPT2"), prefix=keras.layers.Dense(16), image_key="features"
-    )
-    own = {**batch, "features": features}
-    alone = speaker({**own, "features": features[:, :1]})
-    mask = np.array([[1, 0]] * 2)
-    close(speaker({**own, "features_mask": mask}), alone)
+def test_a_mask_is_that_of_the_image_that_is_read(seeing, batch):
+    own, mask = {**batch, "features": FEATURES}, np.array([[1, 0]] * 2)
+    alone = seeing({**own, "features": FEATURES[:, :1]})
+    # What the mask hides changes nothing, and neither does its position.
+    close(seeing({**own, "features_mask": mask}), alone)
+    assert np.abs(np.asarray(seeing(own) - alone)).max() > 1e-3
     # Pixels are of another network, say of the listener.
     other = {"image": np.ones((2, 3, 3)), "image_mask": np.ones((2, 3))}
-    close(speaker({**own, **other}), speaker(own))
-    pooled = speaker_of(speaker.causal_lm, prefix=Pooling())
+    close(seeing({**own, **other}), seeing(own))
+    pooled = speaker_of(seeing.causal_lm, prefix=Pooling())
     with pytest.raises(ValueError, match="`image_mask` must have the P of"):
-        pooled({**batch, "image": features, "image_mask": mask})
+        pooled({**batch, "image": FEATURES, "image_mask": mask})
     with pytest.raises(ValueError, match=r"must have shape \(B, P\)"):
-        speaker({**own, "features_mask": mask[0]})
+        seeing({**own, "features_mask": mask[0]})
 
 
 def test_it_is_saved_and_loaded(tmp_path, batch):
@@ -328,25 +300,30 @@ def test_an_end_that_is_suppressed_is_never_said(gpt2):
     assert speaker_of(gpt2.causal_lm, bos=EOS[1]).suppressed_ids == (PAD,)
 
 
-def test_refusals(gpt2):
-    model = gpt2.causal_lm
-    with pytest.raises(ValueError, match="`suppress` must leave a token of"):
-        speaker_of(model, suppress=(*EOS, 7))
-    with pytest.raises(ValueError, match="`eos` must be an id, or a tuple"):
-        CausalLMSpeaker(model)
-    with pytest.raises(ValueError, match="`suppress` must be of ids below"):
-        speaker_of(model, suppress=(23,))
+@pytest.mark.parametrize(
+    "told, options",
+    [
+        ("`suppress` must leave a token of", {"suppress": (*EOS, 7)}),
+        ("`suppress` must be of ids below", {"suppress": (23,)}),
+        ("`eos` must be an id, or a tuple", {"eos": None}),
+    ],
+)
+def test_unfit_ids_are_refused(gpt2, told, options):
+    with pytest.raises(ValueError, match=told):
+        speaker_of(gpt2.causal_lm, **options)
+
+
+def test_unfit_models_and_batches_are_refused(gpt2):
+    words = {"caption": np.ones((1, 1, 1))}
     with pytest.raises(ValueError, match="has no `transformer_layers`"):
         speaker_of(keras.Sequential())
     with pytest.raises(ValueError, match="must have a position for every word"):
-        gpt2.fixed_state(gpt2.begin({"caption": np.ones((1, 1, 1))}), 13)
-    silent = speaker_of(model, bos=None)
+        gpt2.fixed_state(gpt2.begin(words), 13)
+    silent = speaker_of(gpt2.causal_lm, bos=None)
     with pytest.raises(ValueError, match="`inputs` must hold `prompt`"):
-        silent.begin({"caption": np.ones((1, 1, 1))})
+        silent.begin(words)
     neox = hub.GPTNeoXBackbone(**SIZE, num_heads=2, dropout=0.0)
     model = hub.GPTNeoXCausalLM(backbone=neox, preprocessor=None)
-    for weight in model.trainable_variables:
-        weight.assign(weight + keras.random.normal(weight.shape, seed=1))
     # Its cache turns keys otherwise than its own forward pass.
     with pytest.raises(ValueError, match="its logits differ by"):
-        speaker_of(model)
+        speaker_of(randomize(model))

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tests.models.causal_lms import close
+from tests.models.causal_lms import randomize
 from tfcap.models import CausalLMSpeaker
 
 hub = pytest.importorskip("keras_hub").models
@@ -56,13 +58,7 @@ def gemma3(preprocessor=None):
 
 @pytest.fixture(scope="module", params=[pali_gemma, gemma3])
 def speaker(request):
-    model = request.param()
-    random = np.random.default_rng(0)
-    for weight in model.trainable_variables:
-        scale = (
-            1.0 if "norm" in weight.path and "beta" not in weight.path else 0
-        )
-        weight.assign(scale + random.normal(0, 0.3, weight.shape))
+    model = randomize(request.param())
     return CausalLMSpeaker(model, bos=1, eos=EOS, pad=PAD, image_token=IMAGE)
 
 
@@ -92,12 +88,6 @@ def plain_logits(speaker, prompt, image, caption):
         inputs["vision_mask"] = (ids == IMAGE).astype("int32")
         inputs["vision_indices"] = np.flatnonzero(ids == IMAGE)[None]
     return speaker.causal_lm(inputs)[0, -len(caption) - 1 : -1]
-
-
-def close(actual, expected):
-    actual, expected = np.asarray(actual), np.asarray(expected)
-    size = 1e-5 * max(1.0, np.abs(expected).max())
-    np.testing.assert_allclose(actual, expected, 1e-5, size)
 
 
 def test_words_after_pictures_and_prompts_of_different_lengths(speaker, batch):

@@ -1,4 +1,4 @@
-"""The dtype of a network is that of all its layers."""
+"""The dtype of a network is that of all its layers, also when it is saved."""
 
 import inspect
 
@@ -52,23 +52,26 @@ def discriminator(dtype):
     return models.DialogDiscriminator(13, *encoders, 5, dtype=dtype)
 
 
-def speaker(kind):
-    made, options = speakers.KINDS[kind]
-    options = {**options, "condition_dropout": 0.1}
-    return lambda dtype: made(13, units=6, dtype=dtype, **options)
+def made(kind, *sizes, **options):
+    return lambda dtype: kind(13, *sizes, dtype=dtype, **options), CAPTIONS
 
 
+#: No option has its default.
+WORDS = {"eos": 3, "pad": 1, "seed": 4}
+RATES = {"dropout": 0.2, "word_dropout": 0.15, "image_dropout": 0.1}
+SPOKEN = {**RATES, "condition_dropout": 0.1, "logit_scale": 2.0, "eos": 3}
+HEARD = {"word_dropout": 0.15, "image_dropout": 0.1, **WORDS}
 NETWORKS = {
-    **{kind: (speaker(kind), CAPTIONS) for kind in speakers.KINDS},
     **{
-        kind.__name__: (lambda dtype, kind=kind: kind(13, 4, 4, dtype=dtype), x)
-        for kind, x in (
-            (models.CaptionEvaluator, CAPTIONS),
-            (models.DualEncoder, CAPTIONS),
-            (models.GrammarClassifier, CAPTIONS),
-            (models.RetrievalListener, CAPTIONS),
-        )
+        kind: made(speaker, 6, **options, **SPOKEN)
+        for kind, (speaker, options) in speakers.KINDS.items()
     },
+    "listener": made(
+        *(models.RetrievalListener, 4, 4), pooling="mean", **HEARD
+    ),
+    "dual": made(models.DualEncoder, 4, 4, layers=1, heads=2, **HEARD),
+    "evaluator": made(models.CaptionEvaluator, 4, 4, scale=2.0, **HEARD),
+    "grammar": made(models.GrammarClassifier, 4, 4, eos=3, pad=1),
     "discriminator": (discriminator, DIALOG),
     "generator": (generator, DIALOG),
     "pairs": (
@@ -86,6 +89,12 @@ def dtypes(network):
         for layer in network._flatten_layers()
         if layer.name not in whole
     }
+
+
+def options(network):
+    """What a network was made with but for its parts and its dtype."""
+    config = network.get_config()
+    return {k: v for k, v in config.items() if not isinstance(v, dict)}
 
 
 def test_every_network_is_tested():
@@ -129,3 +138,4 @@ def test_what_was_saved_under_a_policy_computes_alike_without_it(
     again = keras.saving.load_model(tmp_path / "network.keras")
     assert set(dtypes(again).values()) == {"bfloat16"}
     np.testing.assert_array_equal(*map(np.float32, (again(inputs), wanted)))
+    assert options(again) == options(network)

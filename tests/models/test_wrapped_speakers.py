@@ -7,13 +7,13 @@ import tensorflow as tf
 from keras import layers
 from keras import ops
 
+from tests.testing import same
 from tfcap import decoding
 from tfcap import objectives
 from tfcap import rewards
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.losses import SequenceCrossentropy
-from tfcap.methods import psst
 from tfcap.models import RetrievalListener
 from tfcap.models import StepwiseSpeaker
 from tfcap.models import TeacherForcedSpeaker
@@ -211,13 +211,8 @@ def test_trains_by_all_methods(make, listener):
         DocumentFrequencies.from_references(WORDS, VOCABULARY),
         jit_compile=False,
     )
-    drawn, partial = (
-        decoding.Sample(channel, max_length=3)
-        for channel in (
-            GumbelSoftmaxST(seed=2),
-            PartialSamplingST(0.5, seed=1),
-        )
-    )
+    drawn = decoding.Sample(GumbelSoftmaxST(seed=2), max_length=3)
+    partial = decoding.Sample(PartialSamplingST(0.5, seed=1), max_length=3)
     judged = rewards.Retrieval(listener)
     objective = (
         objectives.ScoreFunction(cider, drawn)
@@ -234,16 +229,6 @@ def test_trains_by_all_methods(make, listener):
     # Of an attention's keys, a bias has no gradient.
     still = [v.path for v, m in zip(after, moved) if not m]
     assert all("key" in p or "query" in p for p in still), still
-
-
-@pytest.mark.parametrize("make", [seq2seq_transformer, cell])
-def test_saves_and_loads(make, tmp_path):
-    speaker = make()
-    logits = speaker(BATCH)
-    speaker.save(tmp_path / "speaker.keras")
-    again = keras.saving.load_model(tmp_path / "speaker.keras")
-    np.testing.assert_array_equal(again(BATCH), logits)
-    assert again.eos == speaker.eos and again.pad == 0
 
 
 class Own(StepwiseSpeaker):
@@ -276,18 +261,16 @@ def test_what_drops_nothing_any_more_is_saved_so_and_still_guided(
     speaker.save(tmp_path / "speaker.keras")
     again = keras.saving.load_model(tmp_path / "speaker.keras")
     assert not again.begin_uses_training
+    assert again.eos == speaker.eos and again.pad == 0
     np.testing.assert_array_equal(again(BATCH, training=True), logits)
     states = speaker.begin(BATCH), again.begin(BATCH, training=True)
-    keras.tree.map_structure(np.testing.assert_array_equal, *states)
+    same(*states)
     guided = decoding.Greedy(max_length=3, guidance=2.0)
-    said = [
-        guided.decode(x, state).tokens
-        for x, state in zip((speaker, again), states)
-    ]
-    np.testing.assert_array_equal(*said)
+    pairs = zip((speaker, again), states)
+    same(*(guided.decode(x, state).tokens for x, state in pairs))
 
 
-def test_shifted_models_and_captions_with_a_start(listener):
+def test_shifted_models_and_captions_with_a_start():
     class Shifted(Captioner):
         def call(self, inputs):
             image, words = inputs
@@ -360,32 +343,44 @@ def test_ragged_ids_are_filled_with_the_speakers_padding():
     np.testing.assert_array_equal(read[0], [[5, 8], [6, 7]])
 
 
-def test_refusals(listener):
-    options = {"vocabulary": VOCABULARY, "inputs": "caption"}
-    words = keras.Input((None,), dtype="int32")
-    linear = keras.Model(words, layers.Dense(V)(Places()(words)))
-    with pytest.raises(ValueError, match="from_logits=True."):
-        TeacherForcedSpeaker(linear, from_logits=False, **options)
-    softmax = keras.Sequential([linear, layers.Softmax()])
-    with pytest.raises(ValueError, match="from_logits=False."):
-        TeacherForcedSpeaker(softmax, from_logits=True, **options)
-    with pytest.raises(TypeError, match="must have a method `call"):
-        model = ImageCaptioningModel(linear, linear, linear)
-        TeacherForcedSpeaker(model, from_logits=True, **options)
-    with pytest.raises(ValueError, match="`bos` must be given"):
-        TeacherForcedSpeaker(
-            linear, "caption", from_logits=True, vocabulary_size=V
-        )
-    with pytest.raises(ValueError, match="`inputs` must hold 'caption'"):
-        TeacherForcedSpeaker(
-            linear, "image", from_logits=True, vocabulary=VOCABULARY
-        )
+WORD_IDS = keras.Input((None,), dtype="int32")
+LINEAR = keras.Model(WORD_IDS, layers.Dense(V)(Places()(WORD_IDS)))
+SOFTMAX = keras.Sequential([LINEAR, layers.Softmax()])
+
+
+@pytest.mark.parametrize(
+    "model, told, options",
+    [
+        (LINEAR, "from_logits=True.", {"from_logits": False}),
+        (SOFTMAX, "from_logits=False.", {}),
+        (
+            ImageCaptioningModel(LINEAR, LINEAR, LINEAR),
+            "must have a method `call",
+            {},
+        ),
+        (
+            LINEAR,
+            "`bos` must be given",
+            {"vocabulary": None, "vocabulary_size": V},
+        ),
+        (LINEAR, "`inputs` must hold 'caption'", {"inputs": "image"}),
+    ],
+)
+def test_models_that_are_no_speakers_are_refused(model, told, options):
+    plain = dict(inputs="caption", from_logits=True, vocabulary=VOCABULARY)
+    with pytest.raises((TypeError, ValueError), match=told):
+        TeacherForcedSpeaker(model, **{**plain, **options})
+
+
+def test_what_a_model_cannot_do_is_refused():
     gpt, longer = miniature_gpt(), decoding.Greedy(max_length=6)
     with pytest.raises(ValueError, match="`length` of the speaker.*smaller"):
         longer.decode(gpt, gpt.begin(BATCH))
     # What a model of one's own returns is known by its values.
     hidden = keras.layers.Lambda(lambda x: ops.one_hot(x, V) * 3.0 - 1.0)
-    speaker = TeacherForcedSpeaker(hidden, from_logits=False, **options)
+    speaker = TeacherForcedSpeaker(
+        hidden, inputs="caption", from_logits=False, vocabulary=VOCABULARY
+    )
     with pytest.raises(ValueError, match="outputs are no probabilities"):
         speaker(BATCH)
     speaker = cell()
@@ -393,14 +388,5 @@ def test_refusals(listener):
     relaxed = decoding.Sample(GumbelSoftmaxST(), 1, 2, feedback="relaxed")
     with pytest.raises(ValueError, match='`feedback="index"`'):
         relaxed.decode(speaker, speaker.begin(BATCH))
-    training = psst(speaker, listener, lambda_=1.0, max_length=2)
-    sgd = keras.optimizers.SGD
-    training.compile({"speaker": sgd(), "listener": sgd()}, run_eagerly=True)
-    logs = training.train_on_batch(BATCH, return_dict=True)
-    assert all(map(np.isfinite, logs.values()))
-
-
-def test_baselines_of_states_are_refused_a_model_without_one():
-    speaker = visual_attention()
     with pytest.raises(ValueError, match="Use a baseline of rewards"):
-        speaker.state_vector({})
+        visual_attention().state_vector({})

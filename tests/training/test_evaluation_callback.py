@@ -85,9 +85,7 @@ def test_captions_of_a_speaker_are_samples(tmp_path):
         return np.full((9, 9, 3), row, "uint8")
 
     picture.filenames = ["dog.jpg", "cats/1.jpg"]
-    fit(
-        EvaluationCallback(evaluator, every=2, writer=writer, images=picture),
-    )
+    fit(EvaluationCallback(evaluator, every=2, writer=writer, images=picture))
     log = read_log(tmp_path)
     found = Sources(log).chosen().dataset(Query(at="common"))
     points = found.histories["run"]

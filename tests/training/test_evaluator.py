@@ -1,4 +1,3 @@
-import functools
 from types import SimpleNamespace
 
 import keras
@@ -7,6 +6,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
+from tests.methods import stranger
 from tests.scribe import LENGTH
 from tests.scribe import VOCABULARY
 from tests.scribe import BagListener
@@ -38,41 +38,20 @@ HUMAN = [
     ["the dog", "a red dog"],
     ["a cat on the mat", "the cat"],
 ]
+BATCHES = Batches(SAID, HUMAN)
+#: Images and references under names of one's own, and what goes with them.
+ROWS = {"image": BATCHES.image, "references": BATCHES.references}
+OWN = {"texts": HUMAN, "vocabulary": VOCABULARY}
 
 
-def evaluated(speaker, listener, batches, **options):
-    return Evaluator(speaker, batches, listener, **options)()
-
-
-@pytest.fixture
-def batches():
-    return Batches(SAID, HUMAN)
+def evaluated(batches=BATCHES, listener=None, speaker=None, **options):
+    listener = listener or BagListener()
+    return Evaluator(speaker or Scribe(), batches, listener, **options)()
 
 
 @pytest.fixture(scope="module")
 def plain():
-    return evaluated(Scribe(), BagListener(), Batches(SAID, HUMAN))
-
-
-@pytest.fixture
-def evaluate(batches, plain):
-    """Function of options; one report serves all who give none."""
-
-    def evaluate(**options):
-        if not options:
-            return plain
-        return evaluated(Scribe(), BagListener(), batches, **options)
-
-    return evaluate
-
-
-def heard(listener, text):
-    """A listener's vector of a caption, word by word."""
-    total = 0
-    for word in encode([text])[0]:
-        if word:
-            total = total + listener.words.numpy()[word]
-    return total
+    return evaluated()
 
 
 def rank(scores, truth):
@@ -82,91 +61,81 @@ def rank(scores, truth):
     return 1 + np.sum(others > own) + np.sum(others == own) / 2
 
 
-def image_ranks(listener, batches, captions):
+def scored(listener, texts):
+    """Scores of captions by images, the words heard one by one."""
+    words = listener.words.numpy()
+    heard = [sum(words[w] for w in row if w) for row in encode(texts)]
+    return np.stack(heard) @ BATCHES.image[:, 0, LENGTH:].T
+
+
+def image_ranks(listener, captions):
     """Of each pair of an image and a caption, the rank of the image."""
-    images = batches.image[:, 0, LENGTH:]
-    return [rank(images @ heard(listener, text), i) for i, text in captions]
+    rows, texts = zip(*captions)
+    return [rank(x, i) for i, x in zip(rows, scored(listener, texts))]
 
 
-def test_captions_are_those_of_the_images_in_their_order(evaluate):
-    for size in (None, 1, 4, 100):
-        report = evaluate(batch_size=size)
+def caption_ranks(listener):
+    return [rank(x, i) for i, x in enumerate(scored(listener, SAID).T)]
+
+
+def test_captions_are_those_of_the_images_in_their_order():
+    for size in (1, 4, 100):
+        report = evaluated(batch_size=size)
         assert report.captions == SAID
         assert report.references == HUMAN
         assert report.image_ids == [f"image-{i}" for i in range(5)]
 
 
-def test_the_image_is_found_by_its_caption_among_all(evaluate, batches):
-    report = evaluate()
-    ranks = image_ranks(BagListener(), batches, enumerate(SAID))
-    assert report.ranks.tolist() == ranks
+def test_images_and_captions_are_found_among_all(plain):
+    ranks = image_ranks(BagListener(), enumerate(SAID))
+    assert plain.ranks.tolist() == ranks
     assert len(set(ranks)) > 2
-    result = report.result()
+    result = plain.result()
     assert result["r@1"] == 100 * np.mean(np.array(ranks) <= 1)
     assert result["r@5"] == 100.0
     assert result["mean_rank"] == pytest.approx(np.mean(ranks))
     assert result["median_rank"] == np.median(ranks)
     assert result["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
+    wanted = np.mean(caption_ranks(BagListener()))
+    assert result["image_to_text_mean_rank"] == pytest.approx(wanted)
 
 
-def test_the_caption_is_found_by_its_image_among_all(evaluate, batches):
-    images = batches.image[:, 0, LENGTH:]
-    texts = np.stack([heard(BagListener(), text) for text in SAID])
-    ranks = [rank(texts @ image, i) for i, image in enumerate(images)]
-    found = evaluate().result()["image_to_text_mean_rank"]
-    assert found == pytest.approx(np.mean(ranks))
+def test_the_listener_also_hears_people(plain):
+    def mean_rank(count=None):
+        pairs = [(i, x) for i, row in enumerate(HUMAN) for x in row[:count]]
+        return np.mean(image_ranks(BagListener(), pairs))
 
-
-def test_the_listener_also_hears_people(evaluate, batches):
-    report = evaluate()
-    listener, result = BagListener(), report.result()
-    first = [(i, row[0]) for i, row in enumerate(HUMAN)]
-    ranks = image_ranks(listener, batches, first)
-    assert report.human_ranks.tolist() == ranks
-    assert result["human_first_mean_rank"] == pytest.approx(np.mean(ranks))
-    every = [(i, text) for i, row in enumerate(HUMAN) for text in row]
-    ranks = image_ranks(listener, batches, every)
-    assert result["human_mean_rank"] == pytest.approx(np.mean(ranks))
-    assert result["human_r@1"] == 100 * np.mean(np.array(ranks) <= 1)
-    assert {"human_image_to_text_r@10"} < {*result}
-
-
-def test_of_many_human_captions_some_or_none_may_be_heard(evaluate, batches):
-    result = evaluate(human_captions=1).result()
-    assert result["human_mean_rank"] == result["human_first_mean_rank"]
-    assert (
-        result["human_mean_rank"]
-        == evaluate().result()["human_first_mean_rank"]
-    )
-    two = [(i, text) for i, row in enumerate(HUMAN) for text in row[:2]]
-    ranks = image_ranks(BagListener(), batches, two)
-    found = evaluate(human_captions=2).result()["human_mean_rank"]
-    assert found == pytest.approx(np.mean(ranks))
-    report = evaluate(human_captions=0)
+    result = plain.result()
+    assert plain.human_ranks.mean() == pytest.approx(mean_rank(1))
+    assert result["human_first_mean_rank"] == pytest.approx(mean_rank(1))
+    assert result["human_mean_rank"] == pytest.approx(mean_rank())
+    assert {"human_r@1", "human_image_to_text_r@10"} < {*result}
+    for count in (1, 2):
+        found = evaluated(human_captions=count).result()["human_mean_rank"]
+        assert found == pytest.approx(mean_rank(count))
+    report = evaluated(human_captions=0)
     assert np.isnan(report.human_ranks).all()
     assert not [name for name in report.result() if "human" in name]
 
 
-def test_naturalness_is_that_of_the_captions_and_the_raw_references(evaluate):
-    report, alone = evaluate(), evaluate_captions(SAID, HUMAN, ["cider_d"])
-    assert report.result()["cider_d"] == alone.scores["cider_d"].corpus
-    np.testing.assert_array_equal(
-        report.each["cider_d"], alone.scores["cider_d"].each
-    )
+def test_naturalness_is_that_of_the_captions_and_the_raw_references(plain):
+    (wanted,) = evaluate_captions(SAID, HUMAN, ["cider_d"]).scores.values()
+    assert plain.result()["cider_d"] == wanted.corpus
+    np.testing.assert_array_equal(plain.each["cider_d"], wanted.each)
     named = {f"bleu_{k}" for k in (1, 2, 3, 4)} | {"rouge_l"}
-    assert named < {*report.result()} and not report.absent
+    assert named < {*plain.result()} and not plain.absent
 
 
-def test_what_is_asked_for_and_absent_is_named(evaluate, monkeypatch):
+def test_what_is_asked_for_and_absent_is_named(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    report = evaluate(metrics=["spice"])
+    report = evaluated(metrics=["spice"])
     assert {*report.absent} == {"spice"}
     assert "cider_d" in report.result() and "spice" not in report.result()
     assert "SPICE is absent: there is no `java`" in report.table()
 
 
-def test_variety_and_signs_of_drift_are_counted(evaluate):
-    result = evaluate().result()
+def test_variety_and_signs_of_drift_are_counted(plain):
+    result = plain.result()
     assert result["vocabulary_size"] == 9
     assert result["distinct_captions"] == 4
     assert result["repeat_rate"] == pytest.approx(1 / 5)
@@ -177,81 +146,64 @@ def test_variety_and_signs_of_drift_are_counted(evaluate):
 
 
 def test_what_is_said_again_is_counted():
-    said = ["a dog a dog", "a cat", "the a cat a cat", "a dog a dog a"]
-    result = evaluated(
-        Scribe(), BagListener(), Batches(said, [["a dog"]] * 4)
-    ).result()
-    shares = [1 / 3, 0, 1 / 4, 2 / 4]
+    said = ["a dog a dog", "a cat", "the a cat a cat", "a dog a dog a", "a a"]
+    result = evaluated(Batches(said, [["a dog"]] * 5)).result()
+    shares = [1 / 3, 0, 1 / 4, 2 / 4, 0]
     assert result["repeated_bigrams"] == pytest.approx(np.mean(shares))
-    assert result["repeated_trigrams"] == pytest.approx(1 / 3 / 4)
+    assert result["repeated_trigrams"] == pytest.approx(1 / 3 / 5)
+    # Whether or not a word comes twice in a row.
+    assert result["repeated_bigram_rate"] == pytest.approx(3 / 5)
+    assert result["repeat_rate"] == pytest.approx(1 / 5)
 
 
-def test_a_bigram_said_twice_counts_though_no_word_comes_twice_in_a_row():
-    said = ["a dog a dog", "a cat sits", "the a cat a cat", "a a cat"]
-    result = evaluated(
-        Scribe(), BagListener(), Batches(said, [["a dog"]] * 4)
-    ).result()
-    assert result["repeat_rate"] == pytest.approx(1 / 4)
-    assert result["repeated_bigram_rate"] == pytest.approx(2 / 4)
-
-
-def test_captions_are_measured_against_those_of_training(evaluate):
+def test_captions_are_measured_against_those_of_training():
     known = TrainingCaptions(["a dog runs", "the cat sits on a mat"] * 2)
-    report = evaluate(training_captions=known)
-    result, words = report.result(), [text.split() for text in SAID]
-    assert result["novel_bigrams"] == pytest.approx(6 / 14)
-    assert result["novel_trigrams"] == pytest.approx(5 / 9)
-    model = known.language_model
-    np.testing.assert_array_equal(
-        report.each["lm_log_prob"], model.log_prob(words).each
-    )
-    assert result["lm_log_prob"] == model.log_prob(words).corpus
+    report = evaluated(training_captions=known)
+    result = report.result()
+    scores = known.scores([text.split() for text in SAID])
+    for name in ("novel_bigrams", "novel_trigrams", "lm_log_prob"):
+        assert result[name] == scores[name].corpus
+    each = scores["lm_log_prob"].each
+    np.testing.assert_array_equal(report.each["lm_log_prob"], each)
     human = [caption_tokenize(text) for row in HUMAN for text in row]
-    assert result["human_lm_log_prob"] == model.log_prob(human).corpus
+    wanted = known.language_model.log_prob(human).corpus
+    assert result["human_lm_log_prob"] == wanted
     assert "log prob / word" in report.table()
+    known = iter(["A dog runs.", ["a", "a", "cat"]])
+    found = evaluated(training_captions=known).result()["novelty"]
+    assert found == pytest.approx(2 / 5)
 
 
 def test_self_bleu_is_that_of_the_first_captions_as_published(
-    evaluate, batches, monkeypatch
+    plain, monkeypatch
 ):
     words = [text.split() for text in SAID]
 
     def published(captions):
         return self_bleu([captions], 5, smoothing="nltk")[-1].corpus
 
-    assert evaluate().result()["self_bleu"] == published(words)
+    assert plain.result()["self_bleu"] == published(words)
     monkeypatch.setattr(evaluation, "SELF_BLEU_CAPTIONS", 3)
-    result = evaluated(Scribe(), None, batches).result()
-    assert result["self_bleu"] == published(words[:3])
-    alone = Batches(SAID[:1], HUMAN[:1])
-    result = evaluated(Scribe(), BagListener(), alone).result()
-    assert "self_bleu" not in result
-
-
-def test_captions_of_the_training_split_are_not_new(evaluate):
-    known = ["A dog runs.", ["a", "a", "cat"]]
-    found = evaluate(training_captions=iter(known)).result()["novelty"]
-    assert found == pytest.approx(2 / 5)
+    assert evaluated().result()["self_bleu"] == published(words[:3])
+    alone = evaluated(Batches(SAID[:1], HUMAN[:1]))
+    assert "self_bleu" not in alone.result()
 
 
 def test_silence_is_no_failure():
-    report = evaluated(
-        Scribe(), BagListener(), Batches(["", ""], [["a dog"], ["a cat"]])
-    )
+    report = evaluated(Batches(["", ""], [["a dog"], ["a cat"]]))
     assert report.captions == ["", ""]
-    assert report.result()["cider_d"] == 0
-    assert report.result()["mean_length"] == 0
+    assert report.result()["cider_d"] == report.result()["mean_length"] == 0
 
 
-def test_a_listener_without_an_opinion_is_at_chance(batches):
+def test_a_listener_without_an_opinion_is_at_chance():
     listener = BagListener()
     listener.words.assign(np.zeros_like(listener.words))
-    result = evaluated(Scribe(), listener, batches).result()
+    result = evaluated(listener=listener).result()
     assert result["mean_rank"] == result["human_mean_rank"] == 3
     assert result["r@1"] == 0
 
 
-def test_an_evaluator_is_traced_once_and_sees_new_weights(batches):
+def test_an_evaluator_is_traced_once_and_sees_new_weights():
     class Counted(Scribe):
         begun = 0
 
@@ -260,7 +212,7 @@ def test_an_evaluator_is_traced_once_and_sees_new_weights(batches):
             return super().begin(inputs, training)
 
     speaker, listener = Counted(), BagListener()
-    evaluator = Evaluator(speaker, batches, listener)
+    evaluator = Evaluator(speaker, BATCHES, listener)
     before = evaluator()
     listener.words.assign(-listener.words)
     after = evaluator()
@@ -269,35 +221,32 @@ def test_an_evaluator_is_traced_once_and_sees_new_weights(batches):
     np.testing.assert_array_equal(before.ranks + after.ranks, 6)
 
 
-def test_other_listeners_hear_the_speaker_too(evaluate, batches):
-    report = evaluate(other_listeners={"fixed": BagListener(seed=7)})
-    ranks = image_ranks(BagListener(seed=7), batches, enumerate(SAID))
-    assert report.result()["fixed_mean_rank"] == pytest.approx(np.mean(ranks))
-    images = batches.image[:, 0, LENGTH:]
-    texts = np.stack([heard(BagListener(seed=7), text) for text in SAID])
-    ranks = [rank(texts @ image, i) for i, image in enumerate(images)]
-    found = report.result()["fixed_image_to_text_mean_rank"]
-    assert found == pytest.approx(np.mean(ranks))
+def test_other_listeners_hear_the_speaker_too(plain):
+    other = BagListener(seed=7)
+    report = evaluated(other_listeners={"fixed": other})
+    result, own = report.result(), plain.result()
+    wanted = np.mean(image_ranks(other, enumerate(SAID)))
+    assert result["fixed_mean_rank"] == pytest.approx(wanted)
+    wanted = np.mean(caption_ranks(other))
+    assert result["fixed_image_to_text_mean_rank"] == pytest.approx(wanted)
     assert "caption by image, fixed" in report.table()
-    own = evaluate().result()
-    assert {k: report.result()[k] for k in own} == own
-    assert own["mean_rank"] != report.result()["fixed_mean_rank"]
+    assert own.items() <= result.items()
+    assert own["mean_rank"] != result["fixed_mean_rank"]
 
 
-def test_where_nobody_listens_naturalness_is_left(evaluate, batches, tmp_path):
-    alone = evaluated(Scribe(), None, batches)
-    heard = evaluate()
-    assert alone.captions == heard.captions
+def test_where_nobody_listens_naturalness_is_left(plain, tmp_path):
+    alone = Evaluator(Scribe(), BATCHES)()
+    assert alone.captions == plain.captions
     assert np.isnan(alone.ranks).all() and np.isnan(alone.human_ranks).all()
     assert not any("r@1" in name for name in alone.scores)
-    assert alone.scores.items() <= heard.scores.items()
+    assert alone.scores.items() <= plain.scores.items()
     assert "R@1" not in alone.table() and "CIDEr-D" in alone.table()
     alone.save(tmp_path / "alone.json")
     kept = type(alone).load(tmp_path / "alone.json")
     assert kept.scores == alone.scores and np.isnan(kept.ranks).all()
 
 
-def test_of_several_sequences_the_first_counts(evaluate):
+def test_of_several_sequences_the_first_counts():
     class Two:
         def decode(self, speaker, state, references=None, training=False):
             first = state["script"][:, None]
@@ -305,62 +254,68 @@ def test_of_several_sequences_the_first_counts(evaluate):
             tokens = ops.concatenate([first, second], axis=1)
             return Rollout(tokens, ops.cast(tokens > 0, "float32"))
 
-    assert evaluate(decoder=Two()).captions == SAID
+    assert evaluated(decoder=Two()).captions == SAID
 
 
 def test_the_unknown_word_is_not_said_unless_asked_for():
     batches = Batches(["a zeppelin"] * 2, [["a dog"], ["a cat"]])
-    evaluate = functools.partial(evaluated, Scribe(), BagListener(), batches)
-    assert "<unk>" not in evaluate().captions[0]
-    said = evaluate(decoder=Greedy(max_length=LENGTH)).captions
+    assert "<unk>" not in evaluated(batches).captions[0]
+    said = evaluated(batches, decoder=Greedy(max_length=LENGTH)).captions
     assert said == ["a <unk>"] * 2
 
 
-def test_texts_may_be_given_apart(batches):
-    texts = [["a red dog"]] * 5
-    report = evaluated(Scribe(), BagListener(), batches, texts=texts)
-    assert report.references == texts
+def test_texts_may_be_given_apart():
+    texts, batches = [["a red dog"]] * 5, Batches(SAID, HUMAN)
+    assert evaluated(batches, texts=texts).references == texts
     del batches.captions
     with pytest.raises(ValueError, match="`vocabulary` must be given"):
-        evaluated(Scribe(), BagListener(), batches, texts=texts)
-    report = evaluated(
-        Scribe(), BagListener(), batches, texts=texts, vocabulary=VOCABULARY
-    )
+        evaluated(batches, texts=texts)
+    report = evaluated(batches, texts=texts, vocabulary=VOCABULARY)
     assert report.image_ids == [0, 1, 2, 3, 4]
 
 
-def test_arguments_that_do_not_fit_together_are_refused(evaluate, batches):
-    with pytest.raises(ValueError, match="`texts`.*4 for 5 images"):
-        evaluate(texts=HUMAN[:4])
-    with pytest.raises(ValueError, match="speaker's size.*=5 .* of 14"):
-        evaluate(vocabulary=Vocabulary(["a"]))
-    other = SimpleNamespace(size=14, pad=7, decode=str)
-    with pytest.raises(ValueError, match="the speaker's pad.*=7 .* of 0"):
-        evaluate(vocabulary=other)
-    deaf = RetrievalListener(3, units=2, embedding_units=2)
-    with pytest.raises(ValueError, match="`listener` must read the speaker's"):
-        evaluated(Scribe(), deaf, batches)
-    match = r"`other_listeners\['fixed'\]` must "
-    with pytest.raises(ValueError, match=match + "read the speaker's"):
-        evaluate(other_listeners={"fixed": deaf})
-    with pytest.raises(TypeError, match="`speaker` must .*Batches without voc"):
-        Evaluator(batches, Scribe())
-    with pytest.raises(TypeError, match=match + "have the method"):
-        evaluate(other_listeners={"fixed": object()})
+DEAF = RetrievalListener(3, units=2, embedding_units=2)
+IMAGES, STRINGS = {"image": BATCHES.image}, {"vocabulary": VOCABULARY}
+ENDLESS = tf.data.Dataset.from_tensor_slices(ROWS).batch(2).repeat()
+NO_KEY = "Name their key in `references`"
+OTHER = r"`other_listeners\['fixed'\]` must "
 
 
-def data(batches, **names):
-    """The images and references of our batches, under names of one's own."""
-    held = {"image": batches.image, "references": batches.references}
-    return {names.get(name, name): array for name, array in held.items()}
+#: Messages, and what does not fit together.
+REFUSED = {
+    "`texts`.*4 for 5 images": dict(texts=HUMAN[:4]),
+    "speaker's size.*=5 .* of 14": dict(vocabulary=Vocabulary(["a"])),
+    "the speaker's pad.*=7 .* of 0": dict(
+        vocabulary=SimpleNamespace(size=14, pad=7, decode=str)
+    ),
+    "`listener` must read the speaker's": dict(listener=DEAF),
+    OTHER + "read the speaker's": dict(other_listeners={"fixed": DEAF}),
+    OTHER + "have the method": dict(other_listeners={"fixed": object()}),
+    "`speaker` must .*Batches without voc": dict(speaker=BATCHES),
+    NO_KEY: dict(batches=IMAGES, **STRINGS),
+    f"'humans'.*{NO_KEY}": dict(batches=IMAGES, references="humans", **STRINGS),
+    "Pass strings in `texts`": dict(
+        batches={**IMAGES, "references": np.array([["a dog"]] * 5)}, **STRINGS
+    ),
+    "'photo'.*Name their key in `image`": dict(
+        batches=ROWS, image="photo", **STRINGS
+    ),
+    "`dataset` must be a `tf.data.Dataset`": dict(batches=None, **STRINGS),
+    "read again.*in a list": dict(batches=iter([ROWS]), **STRINGS),
+    "come to an end": dict(batches=ENDLESS, **STRINGS),
+    "`batch_size` must be None": dict(batches=[ROWS], batch_size=2, **STRINGS),
+    "at least one image": dict(batches=[], texts=[], **STRINGS),
+}
 
 
-@pytest.fixture
-def own(plain):
-    return plain.scores
+@pytest.mark.parametrize("told", REFUSED)
+def test_what_does_not_fit_together_is_refused(told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        evaluated(**REFUSED[told])
 
 
-def test_scores_are_those_of_earlier_versions_to_the_last_bit(own):
+def test_scores_are_those_of_earlier_versions_to_the_last_bit(plain):
+    own = plain.scores
     assert own["cider_d"] == 2.1172966236217077
     assert own["bleu_4"] == 5.104254316929173e-05
     assert own["rouge_l"] == 0.665453716370269
@@ -373,156 +328,79 @@ def test_scores_are_those_of_earlier_versions_to_the_last_bit(own):
 class Sequence(keras.utils.PyDataset):
     """Batches of two, with targets that nobody reads."""
 
-    def __init__(self, rows):
-        super().__init__()
-        self.rows = rows
-
     def __len__(self):
         return 3
 
     def __getitem__(self, index):
         two = slice(2 * index, 2 * index + 2)
-        return {name: array[two] for name, array in self.rows.items()}, None
+        return {name: array[two] for name, array in ROWS.items()}, None
 
 
-@pytest.mark.parametrize("kind", ["dict", "list", "tf", "pairs", "PyDataset"])
-def test_any_data_set_of_keras_gives_the_same(batches, own, kind):
-    rows = data(batches)
-    sets = tf.data.Dataset.from_tensor_slices(rows).batch(2)
-    dataset = {
-        "dict": lambda: rows,
-        "list": lambda: list(sets.as_numpy_iterator()),
-        "tf": lambda: sets,
-        "pairs": lambda: sets.map(lambda x: (x, x["image"], 1.0)),
-        "PyDataset": lambda: Sequence(rows),
-    }[kind]()
-    options = {"batch_size": 3} if kind == "dict" else {}
-    report = evaluated(
-        Scribe(),
-        BagListener(),
-        dataset,
-        texts=HUMAN,
-        vocabulary=VOCABULARY,
-        **options,
-    )
-    assert report.scores == own and report.captions == SAID
+SETS = tf.data.Dataset.from_tensor_slices(ROWS).batch(2)
+DATASETS = {
+    "dict": (ROWS, {"batch_size": 3}),
+    "other key": (
+        {"image": ROWS["image"], "human": ROWS["references"]},
+        {"references": "human"},
+    ),
+    "list": (list(SETS.as_numpy_iterator()), {}),
+    "tf": (SETS, {}),
+    "pairs": (SETS.map(lambda x: (x, x["image"], 1.0)), {}),
+    "PyDataset": (Sequence(), {}),
+}
 
 
-class Stranger(keras.Model):
-    """A GRU that reads `pixels` and names no tfcap class."""
-
-    vocabulary_size, bos, eos = VOCABULARY.size, 1, 2
-
-    def __init__(self):
-        super().__init__()
-        keras.utils.set_random_seed(0)
-        self.look = keras.layers.Dense(8)
-        self.words = keras.layers.Embedding(self.vocabulary_size, 4)
-        self.cell = keras.layers.GRUCell(8)
-        self.head = keras.layers.Dense(self.vocabulary_size)
-
-    def begin(self, inputs, training=False):
-        return self.look(ops.mean(inputs["pixels"], axis=1))
-
-    def step(self, words, state, training=False):
-        _, (state,) = self.cell(self.words(words), [state])
-        return self.head(state), state
-
-    def references(self, inputs):
-        return inputs["humans"]
+@pytest.mark.parametrize("kind", DATASETS)
+def test_any_data_set_of_keras_gives_the_same(plain, kind):
+    dataset, options = DATASETS[kind]
+    report = evaluated(dataset, **OWN, **options)
+    assert report.scores == plain.scores and report.captions == SAID
 
 
-def padded(batches, size=2):
-    """Rows of as many captions and words as each image has."""
+def test_references_are_needed_where_somebody_hears_them():
+    report = evaluated(IMAGES, decoder=Greedy(LENGTH), human_captions=0, **OWN)
+    assert report.captions == SAID
+
+
+def padded(batch, size):
+    """Rows of as many words as each image's captions have."""
 
     def rows():
-        for image, human in zip(batches.image, batches.references):
-            human = human[human.any(axis=-1)]
-            yield {"pixels": image, "humans": human[:, human.any(axis=0)]}
+        for image, human in zip(batch["pixels"], batch["sentences"]):
+            yield {"pixels": image, "sentences": human[:, human.any(axis=0)]}
 
     shapes = {
-        "pixels": tf.TensorSpec(batches.image.shape[1:], tf.float32),
-        "humans": tf.TensorSpec([None, None], tf.int32),
+        "pixels": tf.TensorSpec(batch["pixels"].shape[1:], tf.float32),
+        "sentences": tf.TensorSpec([None, None], tf.int32),
     }
     made = tf.data.Dataset.from_generator(rows, output_signature=shapes)
     return made.padded_batch(size)
 
 
-def test_a_strangers_speaker_and_padded_batches_are_evaluated(batches):
-    speaker, listener = Stranger(), BagListener()
-    options = {"vocabulary": VOCABULARY, "image": "pixels"}
-    report = evaluated(speaker, listener, padded(batches), **options)
+def test_a_strangers_networks_and_padded_batches_are_evaluated():
+    speaker, listener = stranger.speaker(), stranger.listener()
+    batch, vocabulary = stranger.batch(5), stranger.VOCABULARY
+    report = Evaluator(speaker, padded(batch, 2), listener)()
     # The words of the references, since nobody passed texts.
-    assert report.references[3] == ["the dog", "a red dog"]
-    assert report.references[2][2] == "a cat in a <unk>"
-    state = speaker.begin({"pixels": batches.image})
-    greedy = Greedy(max_length=LENGTH, suppress=(3,))
+    texts = [vocabulary.decode_batch(rows) for rows in batch["sentences"]]
+    assert report.references == texts
+    state = speaker.begin(batch)
+    longest = int((batch["sentences"] > 0).sum(axis=-1).max())
+    greedy = Greedy(longest, suppress=(vocabulary.unk,))
     said = greedy.decode(speaker, state).tokens
-    assert report.captions == VOCABULARY.decode_batch(said[:, 0])
-    ranks = image_ranks(listener, batches, enumerate(report.captions))
-    assert report.ranks.tolist() == ranks
-    expected = evaluate_captions(report.captions, report.references, ["bleu"])
-    assert report.scores["bleu_2"] == expected.scores["bleu_2"].corpus
+    assert report.captions == vocabulary.decode_batch(said[:, 0])
+    images = np.asarray(listener.embed_images(batch["pixels"]))
+    own = np.asarray(listener.embed_texts(said, said != 0))[:, 0]
+    ranks = [rank(row, i) for i, row in enumerate(own @ images.T)]
+    np.testing.assert_allclose(report.ranks, ranks)
     # Sizes of batches change nothing.
     for size in (1, 5):
-        again = evaluated(speaker, listener, padded(batches, size), **options)
-        assert again.scores == report.scores
+        again = Evaluator(speaker, padded(batch, size), listener)()
+        assert again.scores == pytest.approx(report.scores)
 
 
-def test_keys_of_a_batch_may_have_other_names(batches, own):
-    dataset = data(batches, references="human")
-    options = {"texts": HUMAN, "vocabulary": VOCABULARY}
-    report = evaluated(
-        Scribe(), BagListener(), dataset, references="human", **options
-    )
-    assert report.scores == own
-
-
-def test_references_are_asked_for_by_a_sentence(batches):
-    images = {"image": batches.image}
-    options = {"vocabulary": VOCABULARY}
-    remedy = "Name their key in `references`"
-    with pytest.raises(ValueError, match=remedy):
-        evaluated(Scribe(), None, images, **options)
-    with pytest.raises(ValueError, match=f"'humans'.*{remedy}"):
-        evaluated(Scribe(), None, images, references="humans", **options)
-    strings = {**images, "references": np.array([["a dog"]] * 5)}
-    with pytest.raises(TypeError, match="Pass strings in `texts`"):
-        evaluated(Scribe(), None, strings, **options)
-    with pytest.raises(ValueError, match="'photo'.*Name their key in `image`"):
-        evaluated(
-            Scribe(), BagListener(), data(batches), image="photo", **options
-        )
-    report = evaluated(
-        Scribe(),
-        BagListener(),
-        images,
-        texts=HUMAN,
-        decoder=Greedy(LENGTH),
-        human_captions=0,
-        **options,
-    )
-    assert report.captions == SAID
-
-
-def test_data_sets_that_cannot_be_read_again_are_refused(batches):
-    rows = data(batches)
-    endless = tf.data.Dataset.from_tensor_slices(rows).batch(2).repeat()
-    for dataset, error, message in (
-        (None, TypeError, "`dataset` must be a `tf.data.Dataset`"),
-        (iter([rows]), TypeError, "read again.*in a list"),
-        (endless, ValueError, "come to an end"),
-    ):
-        with pytest.raises(error, match=message):
-            Evaluator(Scribe(), dataset, vocabulary=VOCABULARY)
-    with pytest.raises(ValueError, match="`batch_size` must be None"):
-        Evaluator(Scribe(), [rows], batch_size=2, vocabulary=VOCABULARY)
-    with pytest.raises(ValueError, match="at least one image"):
-        evaluated(Scribe(), None, [], vocabulary=VOCABULARY, texts=[])
-
-
-def test_it_is_a_callback(batches):
-    evaluate, logs = Evaluator(Scribe(), batches, BagListener()), {}
+def test_it_is_a_callback():
+    evaluate, logs = Evaluator(Scribe(), BATCHES, BagListener()), {}
     evaluate.on_epoch_end(0, logs)
     assert logs["val_r_1"] == evaluate().scores["r@1"]
     assert evaluate.report.captions == SAID

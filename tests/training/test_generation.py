@@ -22,7 +22,6 @@ def test_every_question_is_answered_in_order(speaker):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 def test_the_limit_counts_dialogs(speaker):
     batches, decoder = dialogs.batches(), Greedy(max_length=1)
     with run_eagerly():
@@ -44,7 +43,6 @@ def test_any_data_set_is_decoded(speaker):
     np.testing.assert_array_equal(found, generate(speaker, decoder, batches))
 
 
-@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
 def test_the_limit_counts_dialogs_of_any_number_of_rounds(speaker):
     decoder = Greedy(max_length=2)
     whole = dialogs.batches().inputs(np.arange(2))

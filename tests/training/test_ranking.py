@@ -1,5 +1,4 @@
 import dataclasses
-import functools
 
 import keras
 import numpy as np
@@ -9,6 +8,7 @@ import tensorflow as tf
 import tfcap.training.ranking as ranking
 from tests import dialogs
 from tests.eager import run_eagerly
+from tests.testing import same
 from tfcap._ops import sequence_mask
 from tfcap.metrics import RankingReport
 from tfcap.training import candidate_scores
@@ -61,6 +61,13 @@ def one_by_one(batches, score):
     return np.array(rows)
 
 
+@pytest.fixture
+def eagerly():
+    # Graphs take longer to trace.
+    with run_eagerly():
+        yield
+
+
 def check(report, reports, batches, expected):
     data = batches.dialogs
     present = data.gt_index >= 0
@@ -90,25 +97,14 @@ def check_scores(scores, batches, expected):
     assert (scores[data.options < 0] == -np.inf).all()
 
 
-@pytest.fixture(scope="module")
-def likelihoods(batches):
-    """A generator, and a function of it that scores one answer, by a loop."""
+def test_a_generator_ranks_as_answer_by_answer(batches, reports):
     generator = dialogs.generator("lf")
     state = generator.begin(batches.inputs(np.arange(8)))
 
-    @functools.cache
-    def score(row, answer):
-        here = keras.tree.map_structure(lambda x: x[row : row + 1], state)
-        return np.sum(generator.log_probs(here, np.array([[answer]])))
-
-    return generator, score
-
-
-def test_a_generator_ranks_as_answer_by_answer(batches, likelihoods, reports):
-    generator, likelihood = likelihoods
-
     def score(dialog, turn, answer):
-        return likelihood(dialog * 3 + turn, tuple(answer))
+        row = dialog * 3 + turn
+        here = keras.tree.map_structure(lambda x: x[row : row + 1], state)
+        return np.sum(generator.log_probs(here, answer[None, None]))
 
     expected = one_by_one(batches, score)
     report = rank_candidates(generator, batches, 3, verbose=0)
@@ -145,8 +141,6 @@ def test_the_size_of_a_chunk_does_not_matter(batches):
 
 def strangers(batches, one_hot):
     """The same questions as any data set of Keras holds them."""
-    import tensorflow as tf
-
     data = batches.dialogs
     words = data.answers[data.options] * (data.options >= 0)[..., None]
     inputs = {**batches.inputs(np.arange(8)), "options": words}
@@ -156,73 +150,70 @@ def strangers(batches, one_hot):
     return tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(3)
 
 
-# Eagerly, for graphs take longer to trace; labels and networks do not meet.
-@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+# Labels and networks do not meet.
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize(
-    "one_hot, make",
-    [(False, dialogs.generator), (True, dialogs.discriminator)],
+    "one_hot, make", [(False, dialogs.generator), (True, dialogs.discriminator)]
 )
 def test_any_data_set_of_candidates_is_ranked(batches, one_hot, make):
     dataset, plain = strangers(batches, one_hot), dialogs.batches()
     plain.dialogs = dataclasses.replace(batches.dialogs, relevance=None)
-    options, network = {"verbose": 0}, make("lf")
+    network = make("lf")
+    wanted = rank_candidates(network, plain, 3, verbose=0).result()
+    found = rank_candidates(network, dataset, verbose=0).result()
+    assert found == pytest.approx(wanted) and found["count"] > 0
     inputs = dataset.map(lambda x, y: x)
-    with run_eagerly():
-        wanted = rank_candidates(network, plain, 3, verbose=0).result()
-        found = rank_candidates(network, dataset, **options).result()
-        assert found == pytest.approx(wanted) and found["count"] > 0
-        np.testing.assert_allclose(
-            candidate_scores(network, inputs, **options),
-            candidate_scores(network, plain, 3, verbose=0),
-            rtol=1e-4,
-            atol=1e-5,
-        )
+    scores = candidate_scores(network, inputs, verbose=0)
+    same(scores, candidate_scores(network, plain, 3, verbose=0), 1e-4, 1e-5)
 
 
-def test_candidates_and_labels_are_asked_for_by_a_sentence(batches):
-    dataset, network = strangers(batches, False), dialogs.discriminator("lf")
-    bare = dataset.map(lambda x, y: ({"question": x["question"]}, y))
-    with pytest.raises(ValueError, match="'options', candidate answers"):
-        rank_candidates(network, bare, verbose=0)
-    named = {"verbose": 0}
-    with pytest.raises(ValueError, match="pairs of inputs and labels"):
-        inputs = dataset.map(lambda x, y: x)
-        rank_candidates(network, inputs, **named)
-    with pytest.raises(ValueError, match=r"Received: labels of shape \(3,\)"):
-        short = dataset.map(lambda x, y: (x, y[:, 0]))
-        rank_candidates(network, short, **named)
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (
+            lambda x, y: ({"question": x["question"]}, y),
+            "'options', candidate answers",
+        ),
+        (lambda x, y: x, "pairs of inputs and labels"),
+        (lambda x, y: (x, y[:, 0]), r"Received: labels of shape \(3,\)"),
+    ],
+)
+def test_candidates_and_labels_are_asked_for_by_a_sentence(
+    batches, change, told
+):
+    dataset = strangers(batches, False).map(change)
+    with pytest.raises(ValueError, match=told):
+        rank_candidates(dialogs.discriminator("lf"), dataset, verbose=0)
 
 
-@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+@pytest.mark.usefixtures("eagerly")
 def test_a_candidate_that_takes_no_part_is_no_rival(batches):
     network = dialogs.discriminator("lf")
-    options = {"verbose": 0}
-    with run_eagerly():
-        for inputs, labels in strangers(batches, True).take(1):
-            scores = candidate_scores(network, inputs, **options)
-            rivals, truth = labels.numpy() == 0, labels.numpy() == 1
-            present = truth.any(-1)
-            own = np.sum(np.where(truth, scores, 0), -1, keepdims=True)
-            # Of those above the truth, none takes part.
-            left = np.where(rivals & (scores >= own), -1, labels.numpy())
-            report = rank_candidates(network, [(inputs, left)], **options)
-    found = report.result()
-    assert found["count"] == present.sum() > 0
-    assert found["mean_rank"] == found["mrr"] == 1.0
-    assert (left[present] != labels.numpy()[present]).any()
+    ((inputs, labels),) = strangers(batches, True).take(1)
+    scores, labels = (
+        candidate_scores(network, inputs, verbose=0),
+        labels.numpy(),
+    )
+    rivals, truth = labels == 0, labels == 1
+    own = np.sum(np.where(truth, scores, 0), -1, keepdims=True)
+    # Of those above the truth, none takes part.
+    left = np.where(rivals & (scores >= own), -1, labels)
+    report = rank_candidates(network, [(inputs, left)], verbose=0).result()
+    present = truth.any(-1)
+    assert report["count"] == present.sum() > 0
+    assert report["mean_rank"] == report["mrr"] == 1.0
+    assert (left[present] != labels[present]).any()
 
 
-@pytest.mark.filterwarnings("ignore:Even though the `tf.config")
+@pytest.mark.usefixtures("eagerly")
 def test_batches_of_other_numbers_of_rounds_are_scored(batches):
     network = dialogs.discriminator("lf")
-    options = {"verbose": 0}
     (whole,) = strangers(batches, False).map(lambda x, y: x).take(1)
     keys = ("question", "history", "options")
     short = {k: v[:, :2] if k in keys else v for k, v in whole.items()}
     short["options"] = short["options"][:, :, :4]
-    with run_eagerly():
-        wanted = candidate_scores(network, whole, **options)
-        found = candidate_scores(network, [whole, short], **options)
+    wanted = candidate_scores(network, whole, verbose=0)
+    found = candidate_scores(network, [whole, short], verbose=0)
     assert found.shape == (6, *wanted.shape[1:])
     np.testing.assert_array_equal(found[:3], wanted)
     np.testing.assert_allclose(found[3:, :2, :4], wanted[:, :2, :4], atol=1e-7)

@@ -18,34 +18,14 @@ from tfcap.objectives.proximal import KLDivergence
 from tfcap.objectives.ranking import PreferenceLoss
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
+from tfcap.rewards.text_rewards import as_reward
 from tfcap.training import JointTraining
 from tfcap.training import Learner
+from tfcap.training import rollout_updates
 
 
 def samples(**options):
     return Sample(Categorical(seed=0), 3, max_length=3, **options)
-
-
-def test_several_learners_are_refused():
-    speaker, drawn = tiny.TableSpeaker(), samples(keep_states=True)
-    baseline = LearnedBaseline(1)
-    term = ScoreFunction(ConstantReward(), drawn, baseline)
-    learners = {
-        "speaker": Learner(speaker, term),
-        "baseline": Learner(baseline.network, term),
-    }
-    with pytest.raises(ValueError, match="`learners` must be the speaker"):
-        JointTraining(speaker, learners, updates_per_rollout=2)
-
-
-def test_what_cannot_be_scored_again_is_refused():
-    mixed = TeacherForcing(decoder=ScheduledSampling(0.5))
-    model = JointTraining(tiny.TableSpeaker(), mixed, updates_per_rollout=2)
-    with pytest.raises(ValueError, match="`steps_per_execution` must be 1 wi"):
-        model.compile("sgd", steps_per_execution=2)
-    model.compile("sgd", run_eagerly=True)
-    with pytest.raises(ValueError, match="decoder=ScheduledSampling. Use Samp"):
-        model.train_on_batch(TWO)
 
 
 TWO = tiny.batch(2, [[[3, 2]], [[4, 2]]])
@@ -79,39 +59,34 @@ def term(reward=None):
     return ScoreFunction(reward or Worth(), Everything(), baseline)
 
 
-def test_the_first_update_is_that_without_a_ratio(monkeypatch):
-    decoder = Sample(Categorical(seed=1), 4, max_length=2)
-
-    class Length(Reward):
-        def call(self, rollout, episode):
-            return ops.sum(rollout.mask, axis=-1)
+def test_the_first_update_is_that_without_a_ratio():
+    @as_reward
+    def length(rollout, episode):
+        return ops.sum(rollout.mask, axis=-1)
 
     tables = []
-    for ratio in (None, ClippedRatio()):
-        options = {"clipped_ratio": ratio} if ratio else {}
+    for options in ({}, {"clipped_ratio": ClippedRatio()}):
         decoder = Sample(Categorical(seed=1), 4, max_length=2)
-        objective = ScoreFunction(Length(), decoder, SampleMeanBaseline())
+        objective = ScoreFunction(length, decoder, SampleMeanBaseline())
         objective += TeacherForcing() * 0.5
         tables.append(updated(objective, tiny.TableSpeaker(1), **options))
     np.testing.assert_allclose(*tables, rtol=1e-5, atol=1e-6)
 
 
-def test_several_updates_by_a_loop():
+def test_several_updates_by_a_loop(monkeypatch):
     """Of clipped ratios, the sampler's log probabilities kept."""
-    from tfcap.training import rollout_updates
-
-    processors = rollout_updates._Scored._processors_of
     reward, speaker = Worth(), tiny.TableSpeaker(1)
-    try:
-        rollout_updates._Scored._processors_of = lambda *_: rollout_updates.NONE
-        found = updated(
-            term(reward),
-            speaker,
-            updates_per_rollout=3,
-            clipped_ratio=ClippedRatio(0.1, 0.2),
-        )
-    finally:
-        rollout_updates._Scored._processors_of = processors
+    scored = rollout_updates._Scored
+    # What says everything has no processors.
+    monkeypatch.setattr(
+        scored, "_processors_of", lambda *_: rollout_updates.NONE
+    )
+    found = updated(
+        term(reward),
+        speaker,
+        updates_per_rollout=3,
+        clipped_ratio=ClippedRatio(0.1, 0.2),
+    )
     assert reward.asked == 1
     speaker = tiny.TableSpeaker(1)
     advantage = WORTH - WORTH.mean()
@@ -136,19 +111,6 @@ def test_several_updates_by_a_loop():
     np.testing.assert_allclose(found, speaker.table, rtol=1e-4, atol=1e-5)
 
 
-def test_what_is_not_linear_in_scores_is_refused():
-    speaker = tiny.TableSpeaker()
-    samples = Sample(Categorical(seed=0), 2, max_length=2)
-    preference = PreferenceLoss(Worth(), samples, loss="simpo")
-    with pytest.raises(
-        ValueError, match="Terms of `learners` must score words"
-    ):
-        JointTraining(speaker, preference, updates_per_rollout=2)
-    anchor = KLDivergence(tiny.TableSpeaker(1), samples)
-    made = JointTraining(speaker, anchor, updates_per_rollout=2)
-    assert made.clipped_ratio.upper == 0.2
-
-
 def test_a_divergence_holds_a_speaker_beyond_the_bounds_of_its_ratio():
     def moved(updates):
         speaker = tiny.TableSpeaker(1)
@@ -170,11 +132,36 @@ def test_a_divergence_holds_a_speaker_beyond_the_bounds_of_its_ratio():
     assert once > 0 and moved(3) == pytest.approx(3 * once, rel=0.1)
 
 
-def test_scores_of_another_temperature_have_no_ratio():
+def joint(*learners):
+    named = {str(number): each for number, each in enumerate(learners)}
+    return JointTraining(learners[0].network, named, updates_per_rollout=2)
+
+
+def test_what_has_no_ratio_is_refused():
+    speaker, drawn = tiny.TableSpeaker(), samples(keep_states=True)
+    baseline = LearnedBaseline(1)
+    learned = ScoreFunction(ConstantReward(), drawn, baseline)
+    preference = PreferenceLoss(Worth(), samples(), loss="simpo")
     warm = Sample(Categorical(temperature=0.5), 2, max_length=3)
-    with pytest.raises(ValueError, match="drawn at temperature 1"):
-        JointTraining(
-            tiny.TableSpeaker(1),
-            ScoreFunction(ConstantReward(), warm),
-            updates_per_rollout=2,
-        )
+    for learners, told in (
+        (
+            [Learner(speaker, learned), Learner(baseline.network, learned)],
+            "`learners` must be the speaker",
+        ),
+        ([Learner(speaker, preference)], "`learners` must score words"),
+        (
+            [Learner(speaker, ScoreFunction(ConstantReward(), warm))],
+            "drawn at temperature 1",
+        ),
+    ):
+        with pytest.raises(ValueError, match=told):
+            joint(*learners)
+    anchor = KLDivergence(tiny.TableSpeaker(1), samples())
+    assert joint(Learner(speaker, anchor)).clipped_ratio.upper == 0.2
+    mixed = TeacherForcing(decoder=ScheduledSampling(0.5))
+    model = joint(Learner(speaker, mixed))
+    with pytest.raises(ValueError, match="`steps_per_execution` must be 1 wi"):
+        model.compile("sgd", steps_per_execution=2)
+    model.compile("sgd", run_eagerly=True)
+    with pytest.raises(ValueError, match="decoder=ScheduledSampling. Use Samp"):
+        model.train_on_batch(TWO)

@@ -1,13 +1,13 @@
 """Schedules that parts of an objective hold: one step is one training step."""
 
+import math
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests import tiny
-from tests.training.resumed import restore
-from tests.training.resumed import save
 from tests.training.test_joint_training import judged_by
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
@@ -16,6 +16,7 @@ from tfcap.objectives import DecoderBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.objectives import TeacherForcing
 from tfcap.rewards import ConstantReward
+from tfcap.training import ExponentialTemperature
 from tfcap.training import JointTraining
 from tfcap.training import Learner
 
@@ -34,14 +35,12 @@ def game(every):
     speaker, other = tiny.TableSpeaker(), tiny.TableSpeaker(1)
     sample = Sample(cooling(), 2, 3)
     decoder = ScheduledSampling(rising)
+    objective = TeacherForcing(decoder=decoder)
+    objective += ScoreFunction(ConstantReward(), sample)
     learners = {
-        "one": Learner(speaker, TeacherForcing(decoder=decoder), None, every),
+        "one": Learner(speaker, objective, None, every),
         "two": Learner(other, judged_by(other), None, every, every - 1),
     }
-    learners["one"] = learners["one"]._replace(
-        objective=TeacherForcing(decoder=decoder)
-        + ScoreFunction(ConstantReward(), sample)
-    )
     model = JointTraining(speaker, learners)
     return model, {"one": "sgd", "two": "sgd"}
 
@@ -96,15 +95,15 @@ def test_a_decoder_that_is_also_the_baselines_is_logged_once():
         assert list(model.scheduled_values()) == ["scheduled_sampling"]
 
 
-def test_a_run_that_goes_on_finds_its_step(tmp_path):
-    model, optimizers = game(1)
-    model.compile(optimizers, run_eagerly=True)
-    for _ in range(3):
-        model.train_on_batch(DATA)
-    save(model, 1, tmp_path)
-    again, optimizers = game(1)
-    again.compile(optimizers, run_eagerly=True)
-    restore(again, tmp_path)
-    logs = again.train_on_batch(DATA, return_dict=True)
-    assert logs["scheduled_sampling"] == pytest.approx(0.3)
-    assert logs["temperature"] == pytest.approx(1 / 4)
+def test_temperature_cools_to_its_floor():
+    schedule = ExponentialTemperature(2.0, rate=0.1, minimum=0.5)
+    for step in range(30):
+        expected = max(0.5, 2.0 * math.exp(-0.1 * step))
+        assert float(schedule(step)) == pytest.approx(expected)
+    assert float(schedule(29)) == 0.5
+
+
+@pytest.mark.parametrize("minimum", [0.0, 1.5])
+def test_a_floor_above_the_start_or_at_zero_is_refused(minimum):
+    with pytest.raises(ValueError, match="`minimum` must be positive and at"):
+        ExponentialTemperature(1.0, minimum=minimum)

@@ -4,14 +4,27 @@ import os
 
 import numpy as np
 import pytest
+from keras import ops
 
+from tests.scribe import LENGTH
 from tests.scribe import BagListener
 from tests.scribe import Batches
 from tests.scribe import Scribe
+from tests.scribe import encode
+from tfcap._ops import sequence_mask
+from tfcap.decoding import BeamSearch
+from tfcap.decoding import Decoder
+from tfcap.decoding import Greedy
+from tfcap.decoding import Rollout
+from tfcap.decoding import Sample
+from tfcap.layers import Categorical
+from tfcap.text import caption_tokenize
+from tfcap.text import cider_d
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport
 from tfcap.training.speaker_report import RETRIEVAL
+from tfcap.training.speaker_report import DiversityReport
 
 HUMAN = [["A dog – \u201cRex\u201d – runs."], ["The cat sits", "a red cat"]]
 
@@ -20,10 +33,8 @@ HUMAN = [["A dog – \u201cRex\u201d – runs."], ["The cat sits", "a red cat"]]
 def report():
     batches = Batches(["a dog", "a cat sits"], HUMAN)
     made = Evaluator(Scribe(), batches, BagListener())()
-    missing_score = MissingScoreError(
-        "METEOR", "there is no Java", "Install one."
-    )
-    return dataclasses.replace(made, absent={"meteor": missing_score})
+    missing = MissingScoreError("METEOR", "there is no Java", "Install one.")
+    return dataclasses.replace(made, absent={"meteor": missing})
 
 
 def test_a_file_brings_everything_back(report, tmp_path):
@@ -82,12 +93,8 @@ def test_a_failure_leaves_the_old_file(report, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("{", "cut off"),
-        ("[]", "other JSON"),
-        ('{"format": 1}', "other JSON"),
-    ],
+    "content, told",
+    [("{", "cut off"), ("[]", "other JSON"), ('{"format": 1}', "other JSON")],
 )
 def test_another_file_is_refused(tmp_path, content, told):
     path = tmp_path / "other.json"
@@ -122,3 +129,76 @@ def test_the_table_holds_scores_of_all_kinds(report):
 def test_scores_cannot_be_changed_by_whom_they_are_given_to(report):
     report.result()["r@1"] = -1
     assert report.result()["r@1"] != -1
+
+
+#: Several captions of every image: how good, and how different.
+PEOPLE = [["A dog runs.", "the dog"], ["The cat sits", "a red cat"], ["a mat"]]
+SAID = [
+    ["a dog runs", "the dog sits"],
+    ["a cat", "a cat"],
+    ["a red mat", "the mat on a mat"],
+]
+
+
+class Told(Decoder):
+    """Says two things of every image, the second of which it knows."""
+
+    def decode(self, speaker, state, references=None, training=False):
+        first, known = state["script"], encode([first for first, _ in SAID])
+        same = ops.all(first[:, None] == known[None], axis=-1)
+        place = ops.argmax(ops.cast(same, "int32"), axis=-1)
+        second = ops.take(encode([other for _, other in SAID]), place, axis=0)
+        tokens = ops.stack([first, second], axis=1)
+        return Rollout(tokens, sequence_mask(tokens, speaker.eos))
+
+
+def batches():
+    return Batches([first for first, _ in SAID], PEOPLE)
+
+
+def test_scores_are_those_of_the_protocol():
+    report = Evaluator(Scribe(), batches()).diversity(Told())
+    assert report.captions == SAID
+    human = [[caption_tokenize(text) for text in row] for row in PEOPLE]
+    said = [[text.split() for text in column] for column in zip(*SAID)]
+    each = np.stack([cider_d(words, human).each for words in said], axis=1)
+    scores = report.scores
+    assert scores["mean_cider_d"] == pytest.approx(each.mean())
+    assert scores["best_cider_d"] == pytest.approx(each.max(1).mean())
+    # Words: 5 of 6, 2 of 4, 5 of 8; pairs: 4, 1, 5 or 6 of as many words.
+    assert scores["div_1"] == pytest.approx(np.mean([5 / 6, 2 / 4, 5 / 8]))
+    assert scores["div_2"] == pytest.approx(np.mean([4 / 6, 1 / 4, 6 / 8]))
+    assert 0 < scores["mutual_bleu_4"] < 1
+
+
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        Sample(Categorical(seed=0), 4, LENGTH),
+        BeamSearch(4, LENGTH, groups=2, no_repeat_ngram=3),
+    ],
+)
+def test_samples_and_beams_are_read(decoder):
+    evaluate = Evaluator(Scribe(), batches(), batch_size=2)
+    report = evaluate.diversity(decoder)
+    assert [len(row) for row in report.captions] == [4] * 3
+    assert all(np.isfinite(value) for value in report.scores.values())
+    head, row = str(report).splitlines()
+    assert head.split("  ")[0] == "mean_cider_d" and len(head) == len(row)
+
+
+def test_one_caption_an_image_is_refused():
+    with pytest.raises(ValueError, match="`decoder` must say two captions"):
+        Evaluator(Scribe(), batches()).diversity(Greedy(LENGTH))
+
+
+def test_one_image_has_no_cider_d_and_all_else():
+    report = DiversityReport.from_captions(SAID[:1], PEOPLE[:1])
+    assert set(report.scores) == {"div_1", "div_2", "mutual_bleu_4"}
+    assert report.scores["div_1"] == pytest.approx(5 / 6)
+    assert "cider" not in str(report) and "div_1" in str(report)
+
+
+def test_texts_of_other_images_are_refused():
+    with pytest.raises(ValueError, match="Received: 2 for 3 images"):
+        Evaluator(Scribe(), batches(), texts=PEOPLE[:2]).diversity(Told())

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tests import dialogs
 from tests.methods import stranger
+from tests.testing import same
 from tfcap import decoding
 from tfcap import layers
 from tfcap import losses
@@ -28,11 +29,6 @@ BATCH = {
     "references": CAPTION,
 }
 VOCABULARY = Vocabulary(list("abcdefgh"))
-SPEC = {
-    "image": tf.TensorSpec([None, None, 3]),
-    "caption": tf.TensorSpec([None] * 3, tf.int32),
-    "references": tf.TensorSpec([None] * 3, tf.int32),
-}
 
 
 @pytest.fixture(scope="module")
@@ -51,30 +47,43 @@ def networks():
     return made
 
 
-def slopes(function, variables):
-    with tf.GradientTape() as tape:
-        value = function()
-        total = tf.reduce_sum(tf.cast(value, tf.float32))
-    return value, [
-        tf.convert_to_tensor(g) for g in tape.gradient(total, variables)
-    ]
+def spec_of(batch, features=3):
+    """Sizes of a batch of which no graph knows any but that of features."""
+    return {
+        key: tf.TensorSpec(
+            (*[None] * (x.ndim - 1), features if x.dtype == "f4" else None),
+            x.dtype,
+        )
+        for key, x in batch.items()
+    }
 
 
-def check_equal(function, variables):
-    """Values and gradients of a graph that knows no size, and of eager."""
-    known = slopes(lambda: function(BATCH), variables)
+def check_graph(make, batch):
+    """A graph that knows no size but that of features has eager's values.
+
+    Args:
+        make: Callable that returns a function of a batch, with the same seeds
+            at every call.
+    """
     graph = tf.function(
-        lambda x: slopes(lambda: function(x), variables),
-        input_signature=[SPEC],
-        autograph=False,
+        make(), input_signature=[spec_of(batch)], autograph=False
     )
-    pairs = zip(keras.tree.flatten(graph(BATCH)), keras.tree.flatten(known))
-    for a, b in pairs:
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    eager = make()({key: tf.constant(x) for key, x in batch.items()})
+    same(graph(batch), eager, 1e-4, 1e-5)
+
+
+def losses_of(speaker, *terms):
+    """A function of a batch to the losses of objectives."""
+
+    def found(inputs):
+        episode = objectives.Episode(speaker, inputs, training=True)
+        return [term.losses(episode) for term in terms]
+
+    return found
 
 
 @pytest.mark.parametrize("kind", ["lstm", "transformer"])
-def test_given_words_have_the_scores_of_known_sizes(networks, kind):
+def test_given_words_have_the_scores_and_slopes_of_known_sizes(networks, kind):
     speaker = networks[kind]
 
     def scores(inputs):
@@ -87,47 +96,42 @@ def test_given_words_have_the_scores_of_known_sizes(networks, kind):
         steps = decoding.stepwise_log_probs(speaker, state, tokens)
         return given + 3 * tf.reduce_sum(steps, -1)
 
-    check_equal(scores, speaker.trainable_variables)
+    def slopes(inputs):
+        with tf.GradientTape() as tape:
+            found = scores(inputs)
+        slopes = tape.gradient(found, speaker.trainable_variables)
+        return found, [tf.convert_to_tensor(x) for x in slopes]
 
-
-def objective(listener):
-    frequencies = DocumentFrequencies.from_references(WORDS, VOCABULARY)
-    options, human = {"max_length": 3}, decoding.GroundTruth()
-    cider = rewards.CIDErD(frequencies, jit_compile=False)
-    cider = cider + rewards.ROUGEL()
-    distance = rewards.PairwiseDiversity(jit_compile=False)
-    samples = decoding.Sample(layers.Categorical(seed=1), 2, **options)
-    greedy = decoding.Greedy(**options)
-    contrast = rewards.BidirectionalContrastive(listener, (human, greedy))
-    above = objectives.DecoderBaseline(cider, greedy)
-    score = objectives.ScoreFunction
-    teacher = objectives.TeacherForcing
-    return (
-        score(cider, samples, above)
-        + score(distance, samples)
-        + score(contrast, human)
-        + teacher(decoder=decoding.ScheduledSampling(0.5, seed=3))
-        + teacher(decoder=decoding.MixedPrefix(2, seed=4, **options))
-    )
+    check_graph(lambda: slopes, BATCH)
 
 
 def test_objectives_and_listeners_of_unknown_sizes(networks):
     speaker, listener = networks["lstm"], networks["listener"]
+    frequencies = DocumentFrequencies.from_references(WORDS, VOCABULARY)
+    cider = rewards.CIDErD(frequencies, jit_compile=False) + rewards.ROUGEL()
+    distance = rewards.PairwiseDiversity(jit_compile=False)
     hinge = losses.HingeRetrievalLoss()
 
-    def made():
-        own = objective(listener)  # Of the same seeds: the same words.
+    def make():
+        options, human = {"max_length": 3}, decoding.GroundTruth()
+        samples = decoding.Sample(layers.Categorical(seed=1), 2, **options)
+        greedy = decoding.Greedy(**options)
+        contrast = rewards.BidirectionalContrastive(listener, (human, greedy))
+        above = objectives.DecoderBaseline(cider, greedy)
+        scheduled = decoding.ScheduledSampling(0.5, seed=3)
+        found = losses_of(
+            speaker,
+            objectives.ScoreFunction(cider, samples, above),
+            objectives.ScoreFunction(distance, samples),
+            objectives.ScoreFunction(contrast, human),
+            objectives.TeacherForcing(decoder=scheduled),
+            objectives.TeacherForcing(
+                decoder=decoding.MixedPrefix(2, seed=4, **options)
+            ),
+        )
+        return lambda x: (found(x), hinge(np.arange(3), listener(x)))
 
-        def losses_of(inputs):
-            episode = objectives.Episode(speaker, inputs, training=True)
-            return own.losses(episode), hinge(np.arange(3), listener(inputs))
-
-        return losses_of
-
-    graph = tf.function(made(), input_signature=[SPEC], autograph=False)
-    pairs = map(keras.tree.flatten, (graph(BATCH), made()(BATCH)))
-    for a, b in zip(*pairs, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    check_graph(make, BATCH)
 
 
 def test_ragged_batches_are_padded(networks):
@@ -166,7 +170,7 @@ def test_what_must_be_known_is_named(networks):
             )
         )
     long = np.full((3, 1, 6), 5, "int32")
-    spec = {**SPEC, "image": tf.TensorSpec([3, 2, 3])}
+    spec = {**spec_of(BATCH), "image": tf.TensorSpec([3, 2, 3])}
     graph = tf.function(speaker, input_signature=[spec], autograph=False)
     with pytest.raises(tf.errors.InvalidArgumentError, match="max_length=5"):
         graph({**BATCH, "caption": long})
@@ -187,22 +191,14 @@ def test_dialogs_of_unknown_sizes_train_as_known_ones():
         if eager:
             logs = model.train_on_batch(inputs, return_dict=True)
             return networks[0].get_weights(), logs
-        spec = {
-            key: tf.TensorSpec(
-                (*[None] * (x.ndim - 1), 3 if key == "image" else None), x.dtype
-            )
-            for key, x in inputs.items()
-        }
         data = tf.data.Dataset.from_generator(
-            lambda: iter([inputs]), output_signature=spec
+            lambda: iter([inputs]), output_signature=spec_of(inputs)
         )
         # Its end, a step without data, counts nothing.
         logs = model.fit(data, verbose=0, shuffle=False).history
         return networks[0].get_weights(), {k: v[0] for k, v in logs.items()}
 
-    known, unknown = trained(True), trained(False)
-    for one, other in zip(*map(keras.tree.flatten, (known, unknown))):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    same(trained(True), trained(False), 1e-5, 1e-6)
 
 
 def vague(tensor):
@@ -265,85 +261,57 @@ def in_samples(reward):
     )
 
 
-REWARDS = {
-    "retrieval": rewards.Retrieval,
-    "clip_score": rewards.CLIPScore,
-    "contrast": lambda x: rewards.BidirectionalContrastive(
-        x, (decoding.GroundTruth(),)
-    ),
-    "match": rewards.MatchProbability,
-    "grammar": lambda x: rewards.Grammar(Classifier(x)),
-}
-
-
-def check_graph(function, batch=None):
-    """A graph that knows no size but that of features has eager's values."""
-    batch = stranger.batch() if batch is None else batch
-    spec = {
-        key: tf.TensorSpec(
-            (*[None] * (x.ndim - 1), 3 if x.dtype == "float32" else None),
-            x.dtype,
-        )
-        for key, x in batch.items()
-    }
-    graph = tf.function(function(), input_signature=[spec], autograph=False)
-    eager = function()({key: tf.constant(x) for key, x in batch.items()})
-    pairs = zip(*map(keras.tree.flatten, (graph(batch), eager)), strict=True)
-    for one, other in pairs:
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
-
-
+# Methods have the other rewards of listeners.
 @pytest.mark.parametrize(
-    "name, loses",
+    "kind, loses",
     [
-        *(("clip_score", x) for x in ("images", "texts")),
-        *((name, "both") for name in REWARDS),
+        *((rewards.CLIPScore, x) for x in ("images", "texts", "both")),
+        (lambda x: rewards.Grammar(Classifier(x)), "both"),
     ],
 )
-def test_rewards_of_listeners_that_lose_sizes(name, loses):
-    speaker, listener = made(stranger.Storyteller), made(Listener)
+def test_rewards_of_listeners_that_lose_sizes(kind, loses):
+    speaker, listener = stranger.speaker(), made(Listener)
     listener.loses = loses
 
-    def losses_of():
-        objective = in_samples(REWARDS[name](listener))
+    def make():
+        return losses_of(speaker, in_samples(kind(listener)))
 
-        def found(inputs):
-            episode = objectives.Episode(speaker, inputs, training=True)
-            return objective.losses(episode)
-
-        return found
-
-    check_graph(losses_of)
+    check_graph(make, stranger.batch())
 
 
 def test_critics_of_states_of_an_unknown_size():
     listener, units = made(Listener), {"state_units": stranger.UNITS}
 
-    def losses_of():
+    def make():
         keras.utils.set_random_seed(0)
         decoder = decoding.Sample(
             layers.Categorical(seed=1), 2, max_length=3, keep_states=True
         )
         critic = objectives.LearnedBaseline(**units)
-        reward = rewards.Retrieval(listener)
-        objective = objectives.ScoreFunction(
-            reward, decoder, critic, credit=objectives.GAE(critic)
-        ) + objectives.RELAX(
-            rewards.CLIPScore(listener),
-            decoder,
-            vocabulary_size=stranger.VOCABULARY.size,
-            seed=2,
-            **units,
+        clip, size = rewards.CLIPScore(listener), stranger.VOCABULARY.size
+        return losses_of(
+            made(States),
+            objectives.ScoreFunction(
+                *(rewards.Retrieval(listener), decoder, critic),
+                credit=objectives.GAE(critic),
+            ),
+            objectives.RELAX(
+                clip, decoder, vocabulary_size=size, seed=2, **units
+            ),
         )
-        speaker = made(States)
 
-        def found(inputs):
-            episode = objectives.Episode(speaker, inputs, training=True)
-            return objective.losses(episode)
+    check_graph(make, stranger.batch())
 
-        return found
 
-    check_graph(losses_of)
+class Critic(stranger.Critic):
+    def logits(self, images, texts):
+        return vague(super().logits(images, texts))
+
+
+def made_critic():
+    critic = Critic()
+    critic((np.zeros((1, stranger.UNITS)), np.zeros((1, 1, stranger.UNITS))))
+    return stranger.fill(critic, 3)
 
 
 #: Methods whose listener, critic or evaluator learns, or is learned through.
@@ -368,58 +336,35 @@ TRADE = {"lambda_": 0.2, "naturalness": rewards.BLEU(2, jit_compile=False)}
 TRADE |= SHORT
 
 
-def made_critic():
-    class Critic(stranger.Critic):
-        def logits(self, images, texts):
-            return vague(super().logits(images, texts))
-
-    critic = Critic()
-    critic((np.zeros((1, stranger.UNITS)), np.zeros((1, 1, stranger.UNITS))))
-    return stranger.fill(critic, 3)
-
-
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_with_listeners_that_lose_sizes(name):
-    def losses_of():
+    def make():
         keras.utils.set_random_seed(0)
-        model = METHODS[name]((made(stranger.Storyteller), made(Listener)))
-        learners = model.learners.values()
+        model = METHODS[name]((stranger.speaker(), made(Listener)))
+        terms = [learner.objective for learner in model.learners.values()]
+        return losses_of(model.speaker, *terms)
 
-        def found(inputs):
-            return [
-                learner.objective.losses(
-                    objectives.Episode(model.speaker, inputs, training=True)
-                )
-                for learner in learners
-            ]
-
-        return found
-
-    check_graph(losses_of)
+    check_graph(make, stranger.batch())
 
 
-PAIRS = {
-    "hinge": losses.HingeRetrievalLoss(),
-    "contrast": losses.BidirectionalContrastiveLoss(),
-    "n_pair": lambda _, x: losses.NPairLoss()(
-        np.eye(4, 3, dtype="float32")[..., :3], x[:, 0, :3] + x[:, 1, :3]
-    ),
-    "ref_clip_score": lambda _, x: metrics.ref_clip_score(
-        x[:, 0], x[:, 1], x[:, 1:]
-    ),
-}
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda x: losses.HingeRetrievalLoss()(np.arange(4), x),
+        lambda x: losses.BidirectionalContrastiveLoss()(np.arange(4), x),
+        lambda x: losses.NPairLoss()(
+            np.eye(4, 3, dtype="float32"), x[:, 0, :3] + x[:, 1, :3]
+        ),
+        lambda x: metrics.ref_clip_score(x[:, 0], x[:, 1], x[:, 1:]),
+    ],
+    ids=["hinge", "contrast", "n_pair", "ref_clip_score"],
+)
+def test_losses_and_metrics_of_embeddings_of_unknown_sizes(measure):
+    listener = stranger.listener()
 
+    def found(inputs):
+        images, texts = listener(inputs)
+        both = tf.concat([images[:, None], texts], axis=1)
+        return measure(vague(both))
 
-@pytest.mark.parametrize("name", PAIRS)
-def test_losses_and_metrics_of_embeddings_of_unknown_sizes(name):
-    listener = made(stranger.Finder)
-
-    def losses_of():
-        def found(inputs):
-            images, texts = listener(inputs)
-            both = tf.concat([images[:, None], texts], axis=1)
-            return PAIRS[name](np.arange(4), vague(both))
-
-        return found
-
-    check_graph(losses_of)
+    check_graph(lambda: found, stranger.batch())

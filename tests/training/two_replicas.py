@@ -41,23 +41,6 @@ class Whole(WordChannel):
         return words, keras.ops.argmax(logits, axis=-1)
 
 
-def perceptual(discriminator):
-    sample = Sample(Whole(), max_length=3, feedback="relaxed")
-    return 10.0 * Pathwise(DialogScore(discriminator), sample), sample
-
-
-def one_objective():
-    generator, discriminator = dialogs.generator(), dialogs.discriminator()
-    discriminator.trainable = False
-    objective = perceptual(discriminator)[0] + 0.5 * TeacherForcing("token")
-    model = JointTraining(
-        generator, {"speaker": Learner(generator, objective, 0.5)}
-    )
-    model.compile(keras.optimizers.SGD(0.1))
-    fit(model)
-    return generator.get_weights()
-
-
 def supervised():
     discriminator = dialogs.discriminator()
     # With such an epsilon, a gradient that is 0 but for float error stays so.
@@ -69,7 +52,8 @@ def supervised():
 
 def game():
     generator, discriminator = dialogs.generator(), dialogs.discriminator()
-    term, sample = perceptual(discriminator)
+    sample = Sample(Whole(), max_length=3, feedback="relaxed")
+    term = 10.0 * Pathwise(DialogScore(discriminator), sample)
     fakes = SupervisedLoss(
         rank_with_fakes(discriminator, sample), "n", (sample,)
     )
@@ -207,16 +191,13 @@ def compare(train, strategy, mode=contextlib.nullcontext, tolerance=2e-6):
 
 def check_all(strategy):
     # Graphs of dialogs take long to trace, and those of captions are like them.
-    for train in (one_objective, supervised, game):
+    for train in (supervised, game):
         compare(train, strategy, run_eagerly)
     compare(cooperative, strategy)
     compare(clipped, strategy)
     compare(evaluated, strategy)
     # Half precision rounds the sums of two parts and of one differently.
-    for train, tolerance in (
-        (mixed_float16, 1e-3),
-        (mixed_bfloat16, 8e-3),
-    ):
+    for train, tolerance in ((mixed_float16, 1e-3), (mixed_bfloat16, 8e-3)):
         keras.config.set_dtype_policy(train.__name__)
         try:
             compare(train, strategy, tolerance=tolerance)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tests import tiny
 from tests.eager import run_eagerly
-from tests.training import stopped_workers
+from tests.training import stopped
 from tests.training.test_joint_training_update import batches
 from tests.training.test_joint_training_update import fit
 from tests.training.test_joint_training_update import prize
@@ -98,22 +98,6 @@ def refuses(strategy, name, options, **settings):
     check(told.startswith(f"`{name}`"), f"{name}: {told}")
 
 
-def goes_on(strategy, folder):
-    """Metrics, too: each replica has its own sums in the midst of an epoch."""
-    with strategy.scope():
-        weights, history = stopped_workers.train(folder / "whole")
-        try:
-            stopped_workers.train(folder / "parts", stopped_workers.Stop())
-            status = 0
-        except SystemExit as end:
-            status = end.code
-        check(status == 143, f"stopped with status {status}")
-        found, again = stopped_workers.train(folder / "parts", seed=99)
-    same = [(a == b).all() for a, b in zip(weights, found)]
-    check(all(same), "weights after SIGTERM")
-    check(history == again, f"logs after SIGTERM: {again}, {history}")
-
-
 def check_all(strategy):
     stops(strategy, one_objective)
     stops(strategy, annealed)
@@ -121,4 +105,5 @@ def check_all(strategy):
     refuses(strategy, "clipnorm", {}, clipnorm=1.0)
     refuses(strategy, "steps_per_execution", {"steps_per_execution": 2})
     with tempfile.TemporaryDirectory() as folder:
-        goes_on(strategy, pathlib.Path(folder))
+        with strategy.scope():
+            stopped.goes_on(pathlib.Path(folder))

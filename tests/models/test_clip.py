@@ -1,14 +1,20 @@
+"""CLIP and SigLIP backbones of KerasHub, tiny and random, as listeners."""
+
+import sys
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.testing import same
 from tfcap.layers import PartialSamplingST
 from tfcap.layers import SoftEmbedding
 from tfcap.methods import frozen_listener
 from tfcap.methods import psst
 from tfcap.models import CLIPListener
 from tfcap.models import ShowTellSpeaker
+from tfcap.models import clip_retriever
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
 
@@ -21,7 +27,6 @@ TOKENS = np.array(
 MASK = ((TOKENS > 0) & (np.cumsum(TOKENS == 2, -1) - (TOKENS == 2) == 0)) * 1.0
 TEXTS = [["a red dog", "dog"], ["bee odd a dog red", ""]]
 SIZE = {
-    "embedding_dim": 8,
     "hidden_dim": 8,
     "num_layers": 2,
     "num_heads": 2,
@@ -29,23 +34,34 @@ SIZE = {
 }
 
 
-def clip():
+def tokenizer():
     letters = [*"abdegor"]
     pieces = [*letters, *(f"{x}</w>" for x in letters), "do", "dog</w>"]
     pieces = {x: i for i, x in enumerate(pieces)}
     pieces |= {"<|startoftext|>": 16, "<|endoftext|>": 17}
-    tokenizer = hub.models.CLIPTokenizer(
+    return hub.models.CLIPTokenizer(
         vocabulary=pieces, merges=["d o", "do g</w>"]
     )
-    vision = hub.models.CLIPVisionEncoder(
-        patch_size=4,
-        image_shape=(8, 8, 3),
-        **{k: SIZE[k] for k in [*SIZE][1:]},
+
+
+def encoders(kind, vocabulary_size, length):
+    """A tower of images of 8 by 8 pixels, and one of texts."""
+    vision = getattr(hub.models, f"{kind}VisionEncoder")
+    text = getattr(hub.models, f"{kind}TextEncoder")
+    return (
+        vision(patch_size=4, image_shape=(8, 8, 3), **SIZE),
+        text(
+            vocabulary_size=vocabulary_size,
+            max_sequence_length=length,
+            embedding_dim=8,
+            **SIZE,
+        ),
     )
-    text = hub.models.CLIPTextEncoder(
-        vocabulary_size=18, max_sequence_length=14, **SIZE
-    )
-    return hub.models.CLIPBackbone(vision, text, projection_dim=6), tokenizer
+
+
+def clip():
+    towers = encoders("CLIP", 18, 14)
+    return hub.models.CLIPBackbone(*towers, projection_dim=6), tokenizer()
 
 
 class Letters:
@@ -64,15 +80,7 @@ class Letters:
 
 
 def siglip():
-    vision = hub.models.SigLIPVisionEncoder(
-        patch_size=4,
-        image_shape=(8, 8, 3),
-        **{k: SIZE[k] for k in [*SIZE][1:]},
-    )
-    text = hub.models.SigLIPTextEncoder(
-        vocabulary_size=9, max_sequence_length=16, **SIZE
-    )
-    return hub.models.SigLIPBackbone(vision, text), Letters()
+    return hub.models.SigLIPBackbone(*encoders("SigLIP", 9, 16)), Letters()
 
 
 def ids_of(text, tokenizer, backbone):
@@ -265,3 +273,71 @@ def test_soft_words_are_tied_to_the_table_also_with_lora():
             read()
     with pytest.raises(TypeError, match="must be a `keras.layers.Embedding`"):
         SoftEmbedding.from_embedding(keras.layers.Dense(3))
+
+
+def preprocessor():
+    return hub.models.CLIPPreprocessor(
+        tokenizer(),
+        hub.layers.CLIPImageConverter(
+            image_size=(8, 8), scale=1 / 255, interpolation="bicubic"
+        ),
+        sequence_length=14,
+    )
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    """A backbone, and a retriever of it."""
+    keras.utils.set_random_seed(0)
+    folder, (backbone, _) = tmp_path_factory.mktemp("clip") / "tiny", clip()
+    for variable in backbone.trainable_variables:
+        variable.assign(variable * 3 + 0.01)
+    backbone.save_to_preset(str(folder))
+    preprocessor().save_to_preset(str(folder))
+    return backbone, clip_retriever(folder, VOCABULARY, batch_size=2)
+
+
+def test_a_retriever_reads_texts_as_the_backbone_does(preset):
+    backbone, retriever = preset
+    texts = [*TEXTS[0], TEXTS[1][0]]
+    packed = preprocessor()({"prompts": texts, "images": None})
+    wanted = unit(backbone.get_text_embeddings(packed["token_ids"]))
+    assert np.abs(wanted[0] - wanted[1]).max() > 1e-3
+    found = retriever.embed_texts(TOKENS, MASK)
+    same([*found[0], found[1, 0]], [*wanted], atol=1e-5)
+    retriever._cache.clear()
+
+    @tf.function(autograph=False)
+    def graph(tokens):
+        return retriever.embed_texts(tokens, MASK)
+
+    np.testing.assert_allclose(graph(tf.constant(TOKENS)), found, atol=1e-6)
+
+
+def test_images_are_converted_as_the_preset_says(preset):
+    backbone, retriever = preset
+    rng = np.random.default_rng(0)
+    images = [rng.uniform(0, 255, (20 + 9 * i, 30, 3)) for i in range(3)]
+    convert = preprocessor().image_converter
+    pixels = np.stack([convert(x.astype("float32")) for x in images])
+    wanted = unit(backbone.get_vision_embeddings(pixels))
+    found = retriever.embed_pixels(images)
+    np.testing.assert_allclose(found[:, 0], wanted, atol=1e-5)
+    found = retriever.embed_images(found)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    # Nothing in it is trained.
+    assert not retriever.backbone.trainable_variables
+    assert retriever.units == 6
+
+
+def test_what_is_no_clip_is_refused(tmp_path):
+    vit = hub.models.ViTBackbone((16, 16, 3), 8, 1, 2, 8, 16)
+    vit.save_to_preset(str(tmp_path / "vit"))
+    with pytest.raises(ValueError, match="of a ViTBackbone"):
+        clip_retriever(tmp_path / "vit", VOCABULARY)
+
+
+def test_the_package_that_is_lacking_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras_hub", None)
+    with pytest.raises(ImportError, match=r"pip install tfcap\[vision\]"):
+        clip_retriever("clip_vit_base_patch32", VOCABULARY)
