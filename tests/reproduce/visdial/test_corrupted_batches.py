@@ -36,7 +36,7 @@ def kind(words):
     """How a copy of 10, 11, 12, 13 was made of words from 50 on."""
     old = [word for word in words if word < 50]
     if sorted(words) == [10, 11, 12, 13]:
-        return "shuffled"
+        return "same" if words == sorted(words) else "shuffled"
     if len(old) > 4:
         assert words[:4] == [10, 11, 12, 13] and {*words[4:]} == {13}
         return f"{len(words) - 4} repeated"
@@ -53,7 +53,7 @@ def test_corrupted_copies_are_the_four_kinds_and_well_formed():
         kind([word for word in row if word > EOS]) for row in copies.tolist()
     )
     made = {f"{n} {how}" for n in "123" for how in ("appended", "repeated")}
-    assert kinds.keys() == {"shuffled", "cut", *made}
+    assert kinds.keys() == {"shuffled", "same", "cut", *made}
     assert min(kinds["shuffled"], kinds["cut"]) > 400
     assert min(kinds[x] for x in made) > 100
 

@@ -67,10 +67,21 @@ def test_it_answers_what_the_generator_answers(speaker, talk):
     assert len(set(said)) > 1
 
 
-def test_the_oldest_exchange_is_forgotten_but_not_the_caption(speaker, talk):
-    who = talk(rounds=2)
+def test_the_oldest_exchange_is_forgotten_but_not_the_caption(
+    speaker, talk, monkeypatch
+):
+    begin, heard = speaker.begin, []
+
+    def spy(inputs):
+        heard.append(inputs["history"][0])
+        return begin(inputs)
+
+    monkeypatch.setattr(speaker, "begin", spy)
+    who, test = talk(rounds=2), dialogs.encoded(rounds=2)
     said = [who.ask(question) for question in QUESTIONS]
-    assert said[-1] == expected(speaker, 2, QUESTIONS[-2:], said[-2:])
+    caption, exchange = map(test.vocabulary.decode, heard[-1])
+    assert caption == test.vocabulary.decode(test.captions[2])
+    assert exchange == f"{QUESTIONS[-2]} ? {said[-2]}".strip()
 
 
 def test_unknown_words_are_told_and_long_questions_are_cut(talk):
