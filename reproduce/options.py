@@ -66,11 +66,15 @@ def sweep_parser(paper):
     add("--settings", choices=[*paper.settings], help="default: of the data")
     add_training_options(add, next(iter(paper.settings.values())))
     add("--out", help="folder of the sweep (default runs/PAPER_DATA)")
+    several = "; ".join(
+        f"{','.join(map(str, seeds))} of {data}"
+        for data, seeds in paper.seeds.items()
+    )
     add(
         "--seeds",
         type=list_of(int),
         metavar="0,1",
-        help="seeds, one after another (default: those of the page, or 0)",
+        help=f"seeds, one after another (default {several or '0'})",
     )
     for name in paper.axes:
         option, about = AXES[name]

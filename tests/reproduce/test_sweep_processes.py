@@ -8,9 +8,9 @@ import time
 
 from reproduce.sweep import Sweep
 from reproduce.sweep import load_records
+from tests.reproduce.sweep_process import GRID
 
 SCRIPT = pathlib.Path(__file__).parent / "sweep_process.py"
-GRID = {"method": ["psst", "st"], "lambda": [1e-3, 3e-3, 5e-3], "seed": [0, 1]}
 
 
 def start(folder, how, count=1):

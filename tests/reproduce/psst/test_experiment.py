@@ -6,7 +6,6 @@ import pytest
 
 from reproduce.psst.adversary import pretrained_evaluator
 from reproduce.psst.paper import HUMAN
-from reproduce.psst.paper import PSST
 from tests.reproduce.psst.tiny_study import study
 from tests.reproduce.training import moved
 from tests.reproduce.training import one_step
@@ -43,9 +42,7 @@ def found(folder):
     return study(folder).result(row, **numbers)
 
 
-def test_a_point_is_trained_evaluated_and_kept(
-    folder, alone, found, monkeypatch, untrained
-):
+def test_a_point_is_trained_evaluated_and_kept(folder, alone, found, untrained):
     row, numbers = POINT
     made = study(folder)
     assert 0 <= found["r@1"] <= found["r@10"] <= 100
@@ -198,8 +195,3 @@ def test_a_study_goes_on_in_its_own_folder_only(folder):
     about = json.loads((folder / "study.json").read_text())
     assert about["seed"] == 3
     assert (folder / "vocabulary.json").exists()
-
-
-def test_a_row_without_lambda_has_one_point():
-    grid = PSST.grid(["g_gan"], **{"lambda": [1e-3, 2e-3]})
-    assert grid == [{"method": "g_gan", "seed": 0}]
