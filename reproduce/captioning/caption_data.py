@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 
 from tfcap.data import EncodedCaptions
-from tfcap.data import StandardizedFeatures
 from tfcap.data import data_digest
 from tfcap.data import feature_digest
 from tfcap.layers import ImageStandardization
-
-#: How a network that prepares no features itself says so.
-OUTSIDE = "outside"
 
 _SPLITS = ("train", "validation", "test")
 
@@ -40,8 +36,7 @@ class CaptionData:
         standardization: Dict of arguments of
             `tfcap.layers.ImageStandardization`, with the mean and deviation of
             the training features: networks of the study prepare their images
-            so. `None` where they take them as they are, `"outside"` where the
-            features are prepared already.
+            so. `None` where they take them as they are.
         feature_digests: Strings, what identifies the features of each split.
             Defaults to `None`: `tfcap.data.data_digest.feature_digest()` of
             them.
@@ -80,35 +75,12 @@ class CaptionData:
         """Preparation of images for a new network of the study.
 
         Returns:
-            A new `tfcap.layers.ImageStandardization`, or `None`, or
-            `"outside"`: see `tfcap.models.CaptionSpeaker`.
+            A new `tfcap.layers.ImageStandardization`, or `None`.
         """
         how = self.standardization
-        if how in (None, OUTSIDE):
-            return how
+        if how is None:
+            return None
         return ImageStandardization(**how, name="image_standardization")
-
-    def prepared_outside(self):
-        """The same data for networks that do not prepare images themselves.
-
-        Networks without a mean and deviation of their own read standardized
-        features.
-        """
-        how = self.standardization
-        if how in (None, OUTSIDE):
-            return self
-        ready = {}
-        for name in (*_SPLITS, "unlabeled"):
-            images = getattr(self, f"{name}_features")
-            ready[f"{name}_features"] = StandardizedFeatures(
-                images, how["mean"], how["deviation"]
-            )
-        return dataclasses.replace(
-            self,
-            **ready,
-            standardization=OUTSIDE,
-            feature_digests=self._known_digests(),
-        )
 
     def _known_digests(self):
         """Identity of the features of each split, as they were given."""
@@ -123,37 +95,9 @@ class CaptionData:
 def about_data(data: CaptionData) -> dict:
     """Identity of the data for a study's folder: name, sizes, digest."""
     layer = data.image_preprocessing()
-    how = layer if layer in (None, OUTSIDE) else type(layer).__name__
+    how = None if layer is None else type(layer).__name__
     return {
         "data": [data.name, len(data.train), len(data.test)],
         "digest": data.digest,
         "image_preprocessing": how,
     }
-
-
-def data_for(network, data: CaptionData) -> CaptionData:
-    """Data as one network reads them, prepared if it does not do it itself."""
-    return data.prepared_outside() if _preparation(network) == OUTSIDE else data
-
-
-def check_prepared(network, data, name: str):
-    """Refuses a network whose images a study would never prepare.
-
-    Raises:
-        ValueError: See above.
-    """
-    ready = data.standardization in (None, OUTSIDE)
-    if _preparation(network) == OUTSIDE and not ready:
-        raise ValueError(
-            f"`{name}` must prepare its images itself. Received: a "
-            f"{type(network).__name__} that was saved without the mean and "
-            "deviation of its features, in a study that feeds features as "
-            "they are. Train it anew."
-        )
-
-
-def _preparation(network):
-    """The `image_preprocessing` of a network; None if it sees other images."""
-    if getattr(network, "image_key", "image") != "image":
-        return None
-    return getattr(network, "image_preprocessing", None)

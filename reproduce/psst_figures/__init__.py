@@ -1,7 +1,6 @@
 """Figure 3 and Tables 1 to 3 of PSST, beside what a sweep has found."""
 
 from reproduce.psst_figures.comparison import write_psst_comparison
-from reproduce.psst_figures.figure import LAYOUTS
 from reproduce.psst_figures.figure import curve_figure
 from reproduce.psst_figures.figure import curve_panels
 from reproduce.psst_figures.figure import listener_panels

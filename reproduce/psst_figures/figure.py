@@ -3,7 +3,6 @@
 import os
 from dataclasses import replace
 
-from reproduce.psst_figures.methods import DECODINGS
 from reproduce.psst_figures.methods import HUMAN
 from reproduce.psst_figures.methods import TITLES
 from reproduce.psst_figures.methods import by_method
@@ -23,18 +22,13 @@ from tfcap.curves import mean_line
 
 #: Panels of the paper's figure, and the measure of naturalness of each.
 LETTERS = dict(zip(NATURALNESS, zip("abcde", NATURALNESS.values())))
+RECALL = "r@10"
 #: So many methods without a measure are named in a panel, which more would
 #: cover.
 _NAMED = 3
 
 
-def curve_panels(
-    records: list[dict],
-    recall: str = "r@10",
-    rho: float = 0.25,
-    cider=None,
-    spread="points",
-):
+def curve_panels(records: list[dict], rho: float = 0.25, cider=None):
     """The panels of the paper's Figure 3.
 
     (a-e) recall against each measure of naturalness, a line for each method,
@@ -71,20 +65,17 @@ def curve_panels(
         )
     groups = by_method(records, rho)
     panels = [
-        replace(
-            against(groups, name, recall, spread),
-            title=f"({letter}) {title}",
-        )
+        replace(against(groups, name), title=f"({letter}) {title}")
         for name, (letter, title) in LETTERS.items()
     ]
-    curves = rho_curves(records, recall)
+    curves = rho_curves(records, RECALL)
     last = parameter_panel(
-        *(curves, "rho", "CIDEr-D", _recall(recall), cider), title="(f) "
+        *(curves, "rho", "CIDEr-D", _recall(RECALL), cider), title="(f) "
     )
     return [*panels, last]
 
 
-def against(groups, naturalness: str, recall: str, spread="points") -> Panel:
+def against(groups, naturalness: str, recall: str = RECALL) -> Panel:
     """A panel of recall against a measure of naturalness."""
     title = NATURALNESS.get(naturalness, naturalness)
     curves, lacking = curves_of(groups, naturalness, recall)
@@ -103,7 +94,7 @@ def against(groups, naturalness: str, recall: str, spread="points") -> Panel:
             for name, bad in lacking.items()
         )
     lines = [
-        mean_line(name, by_seed, _weight(groups[name]), spread)
+        mean_line(name, by_seed, _weight(groups[name]), "points")
         for name, by_seed in curves.items()
     ]
     return Panel(title, title, _recall(recall), lines, note)
@@ -122,27 +113,11 @@ def _recall(name):
     return f"{title}, {listener_title(listener)}" if listener else title
 
 
-def listener_panels(
-    records: list[dict],
-    recall: str = "r@10",
-    rho: float = 0.25,
-    naturalness="cider_d",
-    decoding="",
-    spread="points",
-):
-    """Recall against naturalness, by listeners that never met the speaker.
+def listener_panels(records: list[dict], rho: float = 0.25):
+    """Recall against CIDEr-D, by held-out listeners and the speaker's own.
 
     A line for each method joins the means over seeds in the order of lambda.
     The fixed listener comes first, the speaker's own last, on one scale.
-
-    Args:
-        naturalness: String, what records call the abscissa, such as
-            `"lm_log_prob"`. Defaults to `"cider_d"`.
-        decoding: String before the names of scores, `""` or `"beam_"`.
-            Defaults to `""`.
-
-    Raises:
-        ValueError: If no record has such a recall and naturalness.
 
     Example:
 
@@ -150,72 +125,35 @@ def listener_panels(
     >>> point |= {"cider_d": 1.2, "r@10": 86.3, "fixed_r@10": 62.0}
     >>> from reproduce.psst_figures import listener_panels
     >>> [panel.title for panel in listener_panels([point])]
-    ['fixed listener: never met the speaker', 'own listener: learned with it']
+    ['fixed listener: held out', 'own listener: trained with the speaker']
     """
     records = [r for r in records if r["method"] not in HUMAN]
-    heard = listeners(records, recall, decoding)
-    name = decoding + naturalness
-    if not heard or not any(name in record for record in records):
-        raise ValueError(
-            "`records` must hold points with recall and naturalness. "
-            f"Received: {len(records)} points of speakers without "
-            f"{decoding}{recall} or {name}. Name others, or evaluate the "
-            "sweep again."
-        )
     groups = by_method(records, rho)
-    suffix = f", {DECODINGS[decoding]}" if decoding else ""
     return [
         replace(
-            against(groups, name, f"{decoding}{prefix}{recall}", spread),
-            title=_title(prefix) + suffix,
-            x=named_metric(naturalness).title,
-            y=f"recall@{recall.removeprefix('r@')} (%)",
+            against(groups, "cider_d", f"{prefix}{RECALL}"),
+            title=_title(prefix),
+            x=named_metric("cider_d").title,
+            y="recall@10 (%)",
         )
-        for prefix in heard
+        for prefix in listeners(records)
     ]
 
 
 def _title(prefix):
-    about = "never met the speaker" if prefix else "learned with it"
+    about = "held out" if prefix else "trained with the speaker"
     return f"{listener_title(prefix)}: {about}"
 
 
-#: Recall by every listener, or the paper's Figure 3.
-LAYOUTS = ("listeners", "figure3")
-
-
-def figure_panels(records: list[dict], layout=None, **options):
+def figure_panels(records: list[dict], rho: float = 0.25, cider=None):
     """The panels of a figure.
 
-    Args:
-        layout: `"listeners"`, recall by every listener against one measure of
-            naturalness; or `"figure3"`, recall by the speaker's own against
-            all of them. Defaults to `None`: the first where records have
-            recall by a listener that never met the speaker, else the second.
-
-    Raises:
-        ValueError: If `layout` is none of these.
+    Recall by every listener against CIDEr-D where records have recall by a
+    held-out listener, else the paper's Figure 3.
     """
-    if layout not in (None, *LAYOUTS):
-        raise ValueError(
-            f"`layout` must be one of {', '.join(LAYOUTS)}, or None. "
-            f"Received: layout={layout!r}."
-        )
-    options = {k: v for k, v in options.items() if v is not None}
-    asked = {"naturalness", "decoding"} & options.keys()
-    if layout is None:
-        several = len(listeners(records)) > 1
-        layout = "listeners" if several or asked else "figure3"
-    if layout == "figure3":
-        if asked:
-            raise ValueError(
-                f"`{min(asked)}` must come with the layout 'listeners'. "
-                "Received: layout='figure3', which has its own."
-            )
-        return curve_panels(records, **options)
-    # Panels (f) alone read recall off at a level.
-    options.pop("cider", None)
-    return listener_panels(records, **options)
+    if len(listeners(records)) > 1:
+        return listener_panels(records, rho)
+    return curve_panels(records, rho, cider)
 
 
 def curve_figure(records: list[dict], title: str = "", **options):
@@ -258,9 +196,8 @@ def write_curve_figure(path, records: list[dict], title: str = "", **options):
     Args:
         path: String or path, ending in `.html` for a page that needs nothing
             else, not even a network, or in `.png`, `.svg` or `.pdf`.
-        **options: Those of `figure_panels()`: `layout`, `recall`, `rho`;
-            `naturalness` and `decoding` for `"listeners"`, `cider` for
-            `"figure3"`.
+        **options: Those of `figure_panels()`: `rho` and, for Figure 3,
+            `cider`.
 
     Raises:
         ImportError: If Plotly for a page, or Matplotlib for a picture, is

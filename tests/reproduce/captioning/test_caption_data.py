@@ -47,12 +47,8 @@ def test_a_data_set_in_files_has_three_splits(root):
     np.testing.assert_allclose(train.mean(axis=(0, 1)), 0, atol=1e-5)
     np.testing.assert_allclose(train.std(axis=(0, 1)), 1, atol=1e-4)
     test = np.asarray(scale(found))
-    # A whole grid is averaged first; and older networks get it prepared.
+    # A whole grid is averaged first.
     np.testing.assert_allclose(scale(grid), test, atol=1e-4)
-    older = data.prepared_outside()
-    assert older.image_preprocessing() == "outside"
-    np.testing.assert_allclose(older.test_features[rows], test, atol=1e-4)
-    assert older.digest == data.digest
 
 
 def test_captions_of_all_splits_are_read_once(root, monkeypatch):

@@ -37,10 +37,10 @@ def test_a_line_joins_the_means_of_seeds_in_the_order_of_lambda():
     assert found.note == ""
 
 
-def test_other_recalls_and_rho_are_drawn_where_asked():
-    found = panel("b", RECORDS, recall="r@1", rho=0.5)
-    assert found.y == "recall@1 (%)"
-    assert drawn(found)["PSST Multinomial"].y[0] == pytest.approx(33.0)
+def test_another_rho_is_drawn_where_asked():
+    found = panel("b", RECORDS, rho=0.5)
+    assert found.y == "recall@10 (%)"
+    assert drawn(found)["PSST Multinomial"].y[0] == pytest.approx(73.0)
 
 
 def test_a_measure_that_is_absent_is_so_by_name():
