@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from tests import testing
 from tfcap.decoding import Rollout
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
@@ -94,3 +95,33 @@ def episode(human=None):
     speaker = SimpleNamespace(eos=EOS, vocabulary_size=VOCABULARY.size)
     inputs = {} if human is None else {"references": human}
     return SimpleNamespace(speaker=speaker, inputs=inputs)
+
+
+def score(reward, batch):
+    """Values of a reward of the captions of a `Batch`."""
+    return np.asarray(reward(rollout(batch.tokens), episode(batch.human)))
+
+
+def unheard():
+    """A batch whose third image has no references."""
+    batch = Batch()
+    batch.human[2] = 0
+    return batch
+
+
+def strings(batch):
+    """Captions of a batch, and references of each, as strings."""
+    said, human = batch.aligned(eos=False)
+    decode = VOCABULARY.decode
+    return [*map(decode, said)], [[*map(decode, rows)] for rows in human]
+
+
+def check(reward, on_host=True):
+    """The contract of a reward, of the captions of a `Batch`."""
+    batch = Batch()
+    testing.check_reward(
+        reward,
+        rollout(batch.tokens),
+        lambda rows: episode(batch.human[rows]),
+        on_host,
+    )

@@ -87,6 +87,30 @@ class MemorySpeaker(TableSpeaker):
         return ops.matmul(state, self.head) + suppressed_ids, state
 
 
+class FixedSpeaker:
+    """A plain object that gives two rows the same logits at every step."""
+
+    def __init__(self, logits, bos=BOS, eos=EOS, pad=None):
+        self.logits = np.array(logits, "float32")
+        self.vocabulary_size = self.logits.size
+        self.bos, self.eos = bos, eos
+        if pad is not None:
+            self.pad = pad
+
+    def begin(self, inputs, training=False):
+        return ops.zeros((2, 1))
+
+    def step(self, words, state, training=False):
+        shape = (ops.shape(state)[0], self.logits.size)
+        return ops.broadcast_to(self.logits, shape), state
+
+    def log_probs(self, state, tokens, training=False):
+        return stepwise_log_probs(self, state, tokens, training)
+
+    def references(self, inputs):
+        return inputs["references"]
+
+
 def batch(rows, references=None):
     inputs = {"rows": np.zeros((rows, 1), "float32")}
     if references is not None:
@@ -114,3 +138,28 @@ def probability(table, caption):
         total *= (p / p.sum())[WORDS.index(word)]
         last = word
     return total
+
+
+def chances(speaker, length=2):
+    """Probability of each of `captions(length)`, with its gradient."""
+    tokens = captions(length)[None]
+    log_probs = speaker.log_probs(speaker.begin(batch(1)), tokens)
+    return ops.exp(ops.sum(log_probs[0], axis=-1))
+
+
+def decode(decoder, speaker, rows=2, references=None, training=False):
+    """What a decoder has a speaker say of rows that are all alike."""
+    state = speaker.begin(batch(rows))
+    return decoder.decode(speaker, state, references, training=training)
+
+
+def scores(logits, words=WORDS):
+    """Log probabilities of the words that may be said, by NumPy."""
+    left = np.asarray(logits)[list(words)]
+    return dict(zip(words, left - np.log(np.exp(left).sum())))
+
+
+def assert_as_often(found, p):
+    """Of many draws, a share of `p` is true."""
+    error = np.sqrt(max(p * (1 - p), 0.0) / np.size(found))
+    assert abs(np.mean(found) - p) < 4.5 * error + 1e-6

@@ -3,7 +3,7 @@
     python -I load_saved_model.py FOLDER
 
 Beside each SavedModel of the folder stand its inputs, `NAME.npz`; what its
-signatures return is written to `NAME.found.npz`, with the gradient to the
+signature returns is written to `NAME.found.npz`, with the gradient to the
 image where there are log probabilities.
 """
 
@@ -16,19 +16,21 @@ def main(folder):
     import numpy as np
     import tensorflow as tf
 
+    tf.config.optimizer.set_experimental_options(
+        {"disable_meta_optimizer": True}
+    )
     for path in sorted(pathlib.Path(folder).glob("*/saved_model.pb")):
-        served, found = tf.saved_model.load(path.parent), {}
+        served = tf.saved_model.load(path.parent)
         with np.load(path.parent.with_suffix(".npz")) as file:
             inputs = {name: tf.constant(file[name]) for name in file.files}
-        for name, signature in served.signatures.items():
-            with tf.GradientTape() as tape:
-                tape.watch(inputs["image"])
-                said = signature(**inputs)
-                score = tf.reduce_sum(said.get("log_probs", 0.0))
-            if "log_probs" in said:
-                said["gradient"] = tape.gradient(score, inputs["image"])
-            found |= {f"{name}.{key}": x.numpy() for key, x in said.items()}
-        np.savez(path.parent.with_suffix(".found.npz"), **found)
+        with tf.GradientTape() as tape:
+            tape.watch(inputs["image"])
+            said = served.signatures["serving_default"](**inputs)
+            scores = [said[name] for name in said if "log_probs" in name]
+            score = sum(map(tf.reduce_sum, scores), 0.0)
+        if scores:
+            said["gradient"] = tape.gradient(score, inputs["image"])
+        np.savez(path.parent.with_suffix(".found.npz"), **said)
 
 
 if __name__ == "__main__":

@@ -5,42 +5,31 @@ from keras import ops
 from tests import tiny
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
-from tfcap.decoding import stepwise_log_probs
 
 
 def search(speaker, **arguments):
-    return BeamSearch(**arguments).decode(speaker, speaker.begin(tiny.batch(2)))
+    return tiny.decode(BeamSearch(**arguments), speaker)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_wide_beams_find_the_most_likely_captions_of_all(seed):
-    speaker = tiny.TableSpeaker(seed)
-    table = ops.convert_to_numpy(speaker.table)
-    captions = tiny.captions(3)
-    scores = np.log([tiny.probability(table, c) for c in captions])
-    best = np.argsort(-scores)[:3]
-    found = search(speaker, width=5, max_length=3)
-    for row in range(2):
-        np.testing.assert_array_equal(found.tokens[row, :3], captions[best])
-        np.testing.assert_allclose(
-            found.scores[row, :3], scores[best], rtol=1e-4, atol=1e-6
-        )
+def assert_beams(found, captions, scores):
+    """Both rows have these captions, in this order, and their scores."""
+    for tokens, own in zip(found.tokens, found.scores):
+        tokens, own = tokens[: len(captions)], own[: len(captions)]
+        np.testing.assert_array_equal(tokens, captions)
+        np.testing.assert_allclose(own, scores, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_beams_of_a_speaker_that_remembers_are_the_most_likely_captions(seed):
-    speaker = tiny.MemorySpeaker(seed)
-    captions = tiny.captions(3)
-    state = speaker.begin(tiny.batch(1))
-    log_probs = stepwise_log_probs(speaker, state, captions[None])
-    scores = np.array(log_probs)[0].sum(-1)
-    best = np.argsort(-scores)
-    found = search(speaker, width=15, max_length=3)
-    for row in range(2):
-        np.testing.assert_array_equal(found.tokens[row], captions[best])
-        np.testing.assert_allclose(
-            found.scores[row], scores[best], rtol=1e-4, atol=1e-5
-        )
+@pytest.mark.parametrize(
+    ("kind", "width", "count"),
+    [(tiny.TableSpeaker, 5, 3), (tiny.MemorySpeaker, 15, 15)],
+)
+def test_wide_beams_find_the_most_likely_captions(kind, width, count, seed):
+    speaker = kind(seed)
+    scores = np.log(tiny.chances(speaker, 3))
+    best = np.argsort(-scores)[:count]
+    found = search(speaker, width=width, max_length=3)
+    assert_beams(found, tiny.captions(3)[best], scores[best])
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
@@ -49,25 +38,19 @@ def test_a_length_penalty_ranks_by_the_score_over_a_power_of_the_length(alpha):
     table = ops.convert_to_numpy(speaker.table)
     found = search(speaker, width=5, max_length=3, length_penalty=alpha)
     plain = search(speaker, width=5, max_length=3)
-    for row in range(2):
-        captions = np.array(plain.tokens)[row]
-        logs = np.log([tiny.probability(table, c) for c in captions])
-        scores = logs / (captions != 0).sum(axis=-1) ** alpha
-        best = np.argsort(-scores)
-        np.testing.assert_array_equal(found.tokens[row], captions[best])
-        np.testing.assert_allclose(
-            found.scores[row], scores[best], rtol=1e-4, atol=1e-6
-        )
+    captions = np.array(plain.tokens)[0]
+    logs = np.log([tiny.probability(table, c) for c in captions])
+    scores = logs / (captions != 0).sum(axis=-1) ** alpha
+    best = np.argsort(-scores)
+    assert_beams(found, captions[best], scores[best])
     assert (np.array(found.tokens) != np.array(plain.tokens)).any()
 
 
 def test_one_beam_is_greedy():
     speaker = tiny.TableSpeaker(1)
-    state = speaker.begin(tiny.batch(2))
-    np.testing.assert_array_equal(
-        search(speaker, width=1, max_length=4).tokens,
-        Greedy(max_length=4).decode(speaker, state).tokens,
-    )
+    found = search(speaker, width=1, max_length=4)
+    greedy = tiny.decode(Greedy(max_length=4), speaker)
+    np.testing.assert_array_equal(found.tokens, greedy.tokens)
 
 
 def test_of_a_wide_beam_the_best_may_be_all_that_is_returned():
@@ -77,8 +60,6 @@ def test_of_a_wide_beam_the_best_may_be_all_that_is_returned():
     for ours, theirs in zip(best, all_of_them):
         if ours is not None and hasattr(ours, "shape"):
             np.testing.assert_array_equal(ours, theirs[:, :1])
-    with pytest.raises(ValueError, match="`num_samples`.*with width=4"):
-        BeamSearch(4, num_samples=5)
 
 
 @pytest.mark.parametrize(
@@ -109,18 +90,11 @@ def test_all_that_can_be_said_is_found_and_the_rest_of_a_beam_is_empty(
     np.testing.assert_array_equal(wide.tokens[:, :most], found.tokens)
 
 
-class Silent(tiny.TableSpeaker):
-    """Neither says a word nor an end token that its logits rule out."""
-
-    eos, suppressed_ids = (2, 3), (0, tiny.BOS, 2)
-
-    def step(self, words, state, training=False):
-        logits, state = super().step(words, state, training)
-        return logits + np.array([0, 0, -1e9, 0, 0], "float32"), state
-
-
 def test_words_that_a_speaker_rules_out_are_none_that_can_be_said():
-    found = search(Silent(), width=3, max_length=3)
+    # Neither a word nor an end token.
+    speaker = tiny.FixedSpeaker([-1e9] * 3 + [0.3, 0.1], eos=(2, 3))
+    speaker.suppressed_ids = (0, tiny.BOS, 2)
+    found = BeamSearch(3, 3).decode(speaker, speaker.begin(None))
     for row in np.array(found.tokens).tolist():
         assert sorted(row) == [[3, 0, 0], [4, 3, 0], [4, 4, 3]]
 
@@ -130,12 +104,11 @@ def test_beams_with_nothing_left_to_say_are_empty_and_last():
     # ".", "3.", "4.", "34.", "43.", and not "33" or "44": five of six.
     found = search(speaker, width=6, max_length=3, no_repeat_ngram=1)
     tokens = np.array(found.tokens)
-    for row in tokens:
-        said = [tuple(caption) for caption in row[:5]]
-        assert sorted(said) == sorted(
-            [(2, 0, 0), (3, 2, 0), (4, 2, 0), (3, 4, 2), (4, 3, 2)]
-        )
-        assert not row[5].any()
+    for row in tokens.tolist():
+        assert sorted(row[:5]) == [
+            [2, 0, 0], [3, 2, 0], [3, 4, 2], [4, 2, 0], [4, 3, 2],
+        ]  # fmt: skip
+    assert not tokens[:, 5].any()
     np.testing.assert_array_equal(found.mask, tokens > 0)
     assert np.array(found.scores)[:, 5].max() < -1e8
 
@@ -143,37 +116,28 @@ def test_beams_with_nothing_left_to_say_are_empty_and_last():
 def diverse_by_a_loop(table, width, groups, diversity, max_length):
     """Diverse beam search of one row; an ended caption stays, at no cost."""
     size = width // groups
-    beams = [[((), 0.0, 0.0)] for _ in range(groups)]
+    beams = [[(0.0, 0.0, ())] for _ in range(groups)]
     for _ in range(max_length):
         said = np.zeros(tiny.VOCABULARY)
         for g, beam in enumerate(beams):
             paths = []
-            for words, total, standing in beam:
+            for standing, total, words in beam:
                 if words[-1:] in ((tiny.EOS,), (0,)):
                     paths.append((standing, total, (*words, 0)))
                     continue
-                row = table[words[-1] if words else tiny.BOS]
-                row = row - np.log(np.exp(row[list(tiny.WORDS)]).sum())
-                paths += [
-                    (
-                        standing + row[word] - diversity * said[word],
-                        total + row[word],
-                        (*words, word),
-                    )
-                    for word in tiny.WORDS
-                ]
-            best = sorted(paths, key=lambda path: -path[0])[:size]
-            beams[g] = [(w, total, standing) for standing, total, w in best]
-            for words, _, _ in beams[g]:
+                row = tiny.scores(table[words[-1] if words else tiny.BOS])
+                for word, score in row.items():
+                    rank = standing + score - diversity * said[word]
+                    paths.append((rank, total + score, (*words, word)))
+            beams[g] = sorted(paths, key=lambda path: -path[0])[:size]
+            for *_, words in beams[g]:
                 said[words[-1]] += 1
-    return sorted(
-        ((total, words) for beam in beams for words, total, _ in beam),
-        key=lambda path: -path[0],
-    )
+    found = [path[1:] for beam in beams for path in beam]
+    return sorted(found, key=lambda path: -path[0])
 
 
 @pytest.mark.parametrize(("end", "diversity"), [(-30.0, 0.7), (1.0, 2.0)])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("width", "groups"), [(4, 2), (3, 3)])
 def test_groups_search_as_a_loop_does(seed, width, groups, end, diversity):
     speaker = tiny.TableSpeaker(seed)
@@ -184,16 +148,8 @@ def test_groups_search_as_a_loop_does(seed, width, groups, end, diversity):
     found = search(
         speaker, width=width, max_length=3, groups=groups, diversity=diversity
     )
-    for row in range(2):
-        assert [tuple(t) for t in np.array(found.tokens)[row]] == [
-            words for _, words in expected
-        ]
-        np.testing.assert_allclose(
-            found.scores[row],
-            [total for total, _ in expected],
-            rtol=1e-4,
-            atol=1e-6,
-        )
+    scores, captions = zip(*expected)
+    assert_beams(found, captions, scores)
 
 
 def test_groups_without_diversity_find_the_same_twice():
@@ -213,17 +169,6 @@ def test_diversity_makes_captions_differ():
     assert all(len(set(row)) == 3 for row in first.tolist())
 
 
-@pytest.mark.parametrize("groups", [0, 2, 1.0])
-def test_groups_must_divide_the_width(groups):
-    with pytest.raises(ValueError, match="`groups` must be a positive"):
-        BeamSearch(width=5, groups=groups)
-
-
-def test_a_negative_diversity_is_refused():
-    with pytest.raises(ValueError, match="`diversity` must be 0 or more"):
-        BeamSearch(width=4, groups=2, diversity=-0.1)
-
-
 def test_a_caption_without_words_is_found_where_padding_is_the_end():
     speaker = tiny.TableSpeaker(0)
     speaker.pad = tiny.EOS
@@ -231,7 +176,7 @@ def test_a_caption_without_words_is_found_where_padding_is_the_end():
     bias[tiny.BOS, tiny.EOS] = 4.0
     speaker.table.assign_add(bias)
     found = search(speaker, width=2, max_length=3)
-    said = Greedy(max_length=3).decode(speaker, speaker.begin(tiny.batch(2)))
+    said = tiny.decode(Greedy(max_length=3), speaker)
     np.testing.assert_array_equal(found.tokens[:, 0], said.tokens[:, 0])
     np.testing.assert_array_equal(found.mask[:, 0], [[1, 0, 0]] * 2)
     assert bool(found.nonempty.numpy().all())

@@ -52,6 +52,7 @@ class RecurrentSpeaker(keras.Model):
 
 
 def case(seed=0, questions=7, candidates=9, answers=20, length=5):
+    """Context of questions, a table of answers, and options among them."""
     rng = np.random.default_rng(seed)
     table = np.zeros((answers, length), "int32")
     for row in table:
@@ -60,6 +61,18 @@ def case(seed=0, questions=7, candidates=9, answers=20, length=5):
     options = rng.integers(0, answers, size=(questions, candidates))
     context = rng.normal(size=(questions, 5)).astype("float32")
     return context, table, options
+
+
+@pytest.fixture
+def scored():
+    """A speaker, its context, and a function of answers and options."""
+    speaker, (context, answers, options) = RecurrentSpeaker(), case()
+
+    def score(options, **arguments):
+        state = speaker.begin(context)
+        return score_candidates(speaker, state, answers, options, **arguments)
+
+    return score, options
 
 
 def one_by_one(speaker, context, answers, options):
@@ -74,36 +87,30 @@ def one_by_one(speaker, context, answers, options):
 @pytest.mark.parametrize("cell", [keras.layers.GRUCell, keras.layers.LSTMCell])
 def test_equals_scoring_one_by_one(cell):
     speaker, (context, answers, options) = RecurrentSpeaker(cell), case()
-    scores = score_candidates(speaker, speaker.begin(context), answers, options)
-    wanted = one_by_one(speaker, context, answers, options)
-    assert scores.dtype == np.float32 and wanted.std() > 1
-    np.testing.assert_allclose(scores, wanted, rtol=2e-5, atol=1e-6)
+    state = speaker.begin(context)
+    # What is trained between two calls is seen.
+    for bias in (0.0, np.linspace(-3, 3, VOCABULARY)):
+        speaker.head.bias.assign(bias + np.zeros(VOCABULARY))
+        scores = score_candidates(speaker, state, answers, options)
+        wanted = one_by_one(speaker, context, answers, options)
+        assert scores.dtype == np.float32 and wanted.std() > 1
+        np.testing.assert_allclose(scores, wanted, rtol=2e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("max_rows", [1, 4, 20, 10_000])
-def test_memory_bounds_change_nothing(max_rows):
-    speaker, (context, answers, options) = RecurrentSpeaker(), case()
-    state = speaker.begin(context)
-    np.testing.assert_allclose(
-        score_candidates(speaker, state, answers, options, max_rows=max_rows),
-        score_candidates(speaker, state, answers, options),
-        rtol=1e-5,
-        atol=1e-6,
-    )
+def test_memory_bounds_change_nothing(scored, max_rows):
+    score, options = scored
+    found, wanted = score(options, max_rows=max_rows), score(options)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_absent_options_score_minus_infinity():
-    speaker, (context, answers, options) = RecurrentSpeaker(), case()
-    state = speaker.begin(context)
+def test_absent_options_score_minus_infinity(scored):
+    score, options = scored
     holes = np.where(options % 3 == 0, -1, options)
     holes[2] = -1
-    scores = score_candidates(speaker, state, answers, holes)
-    wanted = score_candidates(speaker, state, answers, options)
-    np.testing.assert_allclose(
-        scores, np.where(holes == -1, -np.inf, wanted), rtol=1e-5, atol=1e-6
-    )
-    nothing = score_candidates(speaker, state, answers, holes * 0 - 1)
-    assert (nothing == -np.inf).all()
+    wanted = np.where(holes == -1, -np.inf, score(options))
+    np.testing.assert_allclose(score(holes), wanted, rtol=1e-5, atol=1e-6)
+    assert (score(holes * 0 - 1) == -np.inf).all()
 
 
 def test_a_speaker_is_traced_once_for_all_sizes():
@@ -113,16 +120,6 @@ def test_a_speaker_is_traced_once_for_all_sizes():
         state = speaker.begin(context)
         score_candidates(speaker, state, answers, options, max_rows=16)
     assert speaker.traces == 1
-
-
-def test_training_between_calls_is_seen():
-    speaker, (context, answers, options) = RecurrentSpeaker(), case()
-    state = speaker.begin(context)
-    score_candidates(speaker, state, answers, options)
-    speaker.head.bias.assign(np.linspace(-3, 3, VOCABULARY))
-    scores = score_candidates(speaker, state, answers, options)
-    wanted = one_by_one(speaker, context, answers, options)
-    np.testing.assert_allclose(scores, wanted, rtol=2e-5, atol=1e-6)
 
 
 def test_half_precision_is_close():

@@ -28,7 +28,7 @@ def spelled(trie, leaf):
     return int(node), words[::-1]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_every_option_is_spelled_by_its_path(seed):
     answers, options = random_case(seed)
     trie = build_trie(answers, options, EOS)
@@ -40,7 +40,7 @@ def test_every_option_is_spelled_by_its_path(seed):
         assert spelled(trie, trie.leaf[question, option]) == (question, words)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_no_prefix_of_a_question_stands_twice(seed):
     answers, options = random_case(seed)
     trie = build_trie(answers, options, EOS)
@@ -53,30 +53,17 @@ def test_no_prefix_of_a_question_stands_twice(seed):
     assert sum(len(level.token) for level in trie.levels) == len(prefixes)
     going_on = {p[:-1] for p in prefixes if len(p) > 2}
     assert sum(level.inner for level in trie.levels) == len(going_on)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_parents_are_nodes_that_go_on(seed):
-    levels = build_trie(*random_case(seed), EOS).levels
-    for above, below in zip(levels, levels[1:]):
+    for above, below in zip(trie.levels, trie.levels[1:]):
         assert set(below.parent) == set(range(above.inner))
 
 
-def test_answers_without_an_end_token_keep_all_their_words():
+def test_an_answer_ends_with_its_end_token_or_its_last_word():
     trie = build_trie([[3, 4, 5], [3, 0, 0]], [[0, 1]], EOS)
     assert spelled(trie, trie.leaf[0, 0]) == (0, [3, 4, 5])
     assert spelled(trie, trie.leaf[0, 1]) == (0, [3])
-
-
-def test_words_after_the_end_token_are_not_read():
     trie = build_trie([[3, EOS, 7], [3, EOS, 0]], [[0, 1]], EOS)
     assert spelled(trie, trie.leaf[0, 0]) == (0, [3, EOS])
     assert trie.leaf[0, 0] == trie.leaf[0, 1]
-
-
-def test_nothing_but_absent_options_is_an_empty_tree():
-    trie = build_trie([[3, EOS]], [[-1, -1]], EOS)
-    assert trie.levels == [] and (trie.leaf == -1).all()
 
 
 def test_an_empty_answer_is_refused_where_it_is_used():

@@ -140,43 +140,32 @@ def test_shapes_may_be_static():
         np.testing.assert_array_equal(a, b)
 
 
+def drawn(decoder, told, count):
+    """Ends of one beginning that a decoder draws, of a table's words."""
+    told = np.array([[told]], "int32")
+    speaker = tiny.TableSpeaker()
+    state = speaker.begin(tiny.batch(1))
+    rollout = Rollout(told, np.ones(told.shape, "float32"))
+    said = decoder.continuations(speaker, state, rollout, count)
+    return np.array(said.tokens)[0, 0]
+
+
 def test_every_end_comes_as_often_as_the_speaker_means_it():
-    speaker, count = tiny.TableSpeaker(), 20_000
-    table = ops.convert_to_numpy(speaker.table)
-    decoder = Sample(Categorical(seed=0), max_length=3)
-    told = np.array([[[3, 4, 2]]], "int32")
-    said = decoder.continuations(
-        speaker,
-        speaker.begin(tiny.batch(1)),
-        Rollout(told, np.ones(told.shape, "float32")),
-        count,
-    )
-    for last, found in enumerate(np.array(said.tokens)[0, 0]):
-        beginning = tuple(told[0, 0, : last + 1])
-        chance = tiny.probability(table, beginning)
-        ends = [
-            c for c in tiny.captions(3) if tuple(c[: last + 1]) == beginning
-        ]
-        total = 0.0
-        for caption in ends:
-            p = tiny.probability(table, caption) / chance
-            total += p
-            share = (found == caption).all(-1).mean()
-            assert abs(share - p) < 4.5 * np.sqrt(p * (1 - p) / count)
-        np.testing.assert_allclose(total, 1.0, rtol=1e-5, atol=1e-6)
+    captions = tiny.captions(3)
+    chances = np.array(tiny.chances(tiny.TableSpeaker(), 3))
+    told = (3, 4, 2)
+    ends = drawn(Sample(Categorical(seed=0), max_length=3), told, 20_000)
+    for last, found in enumerate(ends):
+        begins = (captions[:, : last + 1] == told[: last + 1]).all(-1)
+        shares = chances[begins] / chances[begins].sum()
+        for caption, p in zip(captions[begins], shares):
+            tiny.assert_as_often((found == caption).all(-1), p)
 
 
 def test_what_a_decoder_does_not_say_it_does_not_go_on_with():
-    speaker = tiny.TableSpeaker()
     decoder = Sample(Categorical(seed=1), max_length=4, suppress=(3,))
-    told = np.array([[[3, 4, 4, 4]]], "int32")
-    said = decoder.continuations(
-        speaker,
-        speaker.begin(tiny.batch(1)),
-        Rollout(told, np.ones(told.shape, "float32")),
-        300,
-    )
-    assert set(np.unique(said.tokens[..., 1:])) == {0, 2, 4}
+    ends = drawn(decoder, (3, 4, 4, 4), 300)
+    assert {*np.unique(ends[..., 1:])} == {0, 2, 4}
     assert not hasattr(Greedy(), "continuations")
 
 

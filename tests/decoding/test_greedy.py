@@ -9,9 +9,7 @@ def test_every_word_is_the_most_likely_one():
     for seed in range(5):
         speaker = tiny.TableSpeaker(seed, scale=2.0)
         table = ops.convert_to_numpy(speaker.table)
-        said = Greedy(max_length=4).decode(
-            speaker, speaker.begin(tiny.batch(2))
-        )
+        said = tiny.decode(Greedy(max_length=4), speaker)
         last, expected = tiny.BOS, []
         for _ in range(4):
             last = tiny.WORDS[int(table[last][list(tiny.WORDS)].argmax())]

@@ -12,10 +12,7 @@ def test_the_mask_includes_the_end_and_nothing_after():
     assert said.discrete and said.words is None
 
 
-def test_missing_or_flat_references_are_refused():
-    with pytest.raises(ValueError, match="`references`.*None"):
-        GroundTruth().decode(tiny.TableSpeaker(), None)
-    with pytest.raises(
-        ValueError, match=r"`references` must have shape \(B, S"
-    ):
-        GroundTruth().decode(tiny.TableSpeaker(), None, np.zeros((2, 3), int))
+def test_flat_references_are_refused():
+    flat = np.zeros((2, 3), int)
+    with pytest.raises(ValueError, match=r"must have shape \(B, S"):
+        GroundTruth().decode(tiny.TableSpeaker(), None, flat)

@@ -1,7 +1,5 @@
 """Words drawn in a loop and read in one pass, against the unrolled decode."""
 
-import itertools
-
 import keras
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ from keras import ops
 from tests import dialogs
 from tests import speakers
 from tests import tiny
+from tests.enumerated import exact_gradient
 from tfcap._ops import sequence_mask
 from tfcap._ops.replicas import schedules_held
 from tfcap.decoding import BeamSearch
@@ -36,48 +35,47 @@ CHANNELS = {
 }
 
 
-def decoded(speaker, inputs, decoder):
+def decoded(speaker, inputs, decoder, told=None):
     """Rollout, and gradients of sums of log probabilities and of words."""
-    rng = np.random.default_rng(0)
+    rng, sums = np.random.default_rng(0), []
     with tf.GradientTape(persistent=True) as tape:
         state = speaker.begin(inputs, training=True)
-        rollout = decoder.decode(speaker, state, training=True)
-        weights = rng.normal(size=rollout.log_probs.shape)
-        scores = ops.sum(rollout.log_probs * weights.astype("float32"))
-        weights = rng.normal(size=rollout.words.shape)
-        heard = ops.sum(rollout.words * weights.astype("float32"))
+        rollout = decoder.decode(speaker, state, told, training=True)
+        for part in (rollout.log_probs, rollout.words):
+            if part is not None:
+                weights = rng.normal(size=part.shape).astype("float32")
+                sums.append(ops.sum(part * weights))
     variables = [v.value for v in speaker.trainable_variables]
     zero = tf.UnconnectedGradients.ZERO
     return rollout, [
         tf.convert_to_tensor(g)
-        for of in (scores, heard)
+        for of in sums
         for g in tape.gradient(of, variables, unconnected_gradients=zero)
     ]
 
 
-def assert_alike(make, speaker, inputs):
+def assert_alike(make, speaker, inputs, told=None):
     """The two ways give the same, twice, from the same seeds."""
     ways = [make(unroll) for unroll in (True, False)]
-    found, gradients = zip(*(decoded(speaker, inputs, x) for x in ways))
-    for name in ("tokens", "mask", "words", "log_probs", "scores"):
+    found, gradients = zip(
+        *(decoded(speaker, inputs, way, told) for way in ways)
+    )
+    for name in ("tokens", "mask", "given", "words", "log_probs", "scores"):
         one, other = (getattr(rollout, name) for rollout in found)
-        np.testing.assert_allclose(one, other, atol=2e-5, err_msg=name)
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one, other, atol=2e-5, err_msg=name)
     assert found[0].discrete == found[1].discrete
     for one, other in zip(*gradients):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=5e-5)
     state = speaker.begin(inputs)
-    again = [way.decode(speaker, state, training=True) for way in ways]
-    np.testing.assert_array_equal(again[0].tokens, again[1].tokens)
-    assert np.any(again[0].tokens != found[0].tokens)
-
-
-@pytest.mark.parametrize("name", CHANNELS)
-def test_every_channel_gives_what_it_gives_step_by_step(name):
-    def make(unroll):
-        return Sample(CHANNELS[name](), 3, max_length=4, unroll=unroll)
-
-    speaker = tiny.MemorySpeaker(seed=1)
-    assert_alike(make, speaker, tiny.batch(4))
+    one, other = (
+        way.decode(speaker, state, told, training=True) for way in ways
+    )
+    np.testing.assert_array_equal(one.tokens, other.tokens)
+    np.testing.assert_allclose(one.log_probs, other.log_probs, atol=2e-5)
+    if told is None:
+        assert np.any(one.tokens != found[0].tokens)
 
 
 PROCESSORS = {
@@ -87,14 +85,21 @@ PROCESSORS = {
 }
 
 
-@pytest.mark.parametrize("name", PROCESSORS)
-def test_logits_are_processed_in_loop_and_pass(name):
-    def make(unroll):
-        return Sample(
-            Categorical(seed=1), 3, 6, unroll=unroll, **PROCESSORS[name]
-        )
+@pytest.mark.parametrize(
+    ("channel", "processors"),
+    [*((name, None) for name in CHANNELS)]
+    + [("categorical", name) for name in PROCESSORS],
+)
+def test_a_sample_is_what_it_is_step_by_step(channel, processors):
+    length, options = 4, {}
+    if processors:
+        length, options = 6, PROCESSORS[processors]
 
-    assert_alike(make, tiny.MemorySpeaker(seed=2), tiny.batch(4))
+    def make(unroll):
+        return Sample(CHANNELS[channel](), 3, length, unroll=unroll, **options)
+
+    seed = 2 if processors else 1
+    assert_alike(make, tiny.MemorySpeaker(seed), tiny.batch(4))
 
 
 @pytest.fixture(scope="module")
@@ -124,31 +129,22 @@ def test_every_speaker_gives_what_it_gives_step_by_step(
 
 
 @pytest.mark.parametrize("kind", ["up_down", "transformer"])
-def test_greedy_says_the_same_in_a_loop(networks, kind):
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: Greedy(6, (5,), no_repeat_ngram=2, unroll=x),
+        lambda x: BeamSearch(4, 6, no_repeat_ngram=2, groups=2, unroll=x),
+    ],
+)
+def test_searches_find_the_same_in_a_loop(networks, kind, make, monkeypatch):
+    monkeypatch.setattr("tfcap.decoding.loop.ROOM", 2)
     speaker, inputs = networks[kind]
     state = speaker.begin(inputs)
-    options = {"max_length": 6, "no_repeat_ngram": 2, "suppress": (5,)}
-    one, other = (
-        Greedy(unroll=unroll, **options).decode(speaker, state)
-        for unroll in (True, False)
-    )
-    for name in ("tokens", "mask", "log_probs", "scores"):
+    one, other = (make(x).decode(speaker, state) for x in (True, False))
+    for name in ("tokens", "mask", "scores"):
         np.testing.assert_allclose(
             getattr(one, name), getattr(other, name), atol=1e-5
         )
-
-
-@pytest.mark.parametrize("kind", ["up_down", "transformer"])
-def test_beams_are_the_same_in_a_loop(networks, kind):
-    speaker, inputs = networks[kind]
-    state = speaker.begin(inputs)
-    options = {"max_length": 6, "no_repeat_ngram": 2, "groups": 2}
-    one, other = (
-        BeamSearch(4, unroll=unroll, **options).decode(speaker, state)
-        for unroll in (True, False)
-    )
-    np.testing.assert_array_equal(one.tokens, other.tokens)
-    np.testing.assert_allclose(one.scores, other.scores, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["show_tell_every_step", "transformer"])
@@ -167,12 +163,6 @@ def test_states_are_kept_and_their_room_grows(networks, kind, monkeypatch):
     np.testing.assert_allclose(
         one.states * read, other.states * read, atol=1e-5
     )
-    for decoder in (Greedy, lambda n, unroll: BeamSearch(3, n, unroll=unroll)):
-        one, other = (decoder(7, unroll=x) for x in (True, False))
-        np.testing.assert_array_equal(
-            one.decode(speaker, state).tokens,
-            other.decode(speaker, state).tokens,
-        )
 
 
 def test_a_state_has_no_more_room_than_is_needed(monkeypatch):
@@ -204,49 +194,18 @@ def test_a_state_has_no_more_room_than_is_needed(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["up_down", "transformer"])
-@pytest.mark.parametrize("suppress", [(), (5,)])
-def test_a_prefix_is_given_in_a_loop_as_step_by_step(networks, kind, suppress):
-    speaker, inputs = networks[kind]
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: MixedPrefix(2, 5, 3, unroll=x),
+        lambda x: MixedPrefix(2, 5, 3, suppress=(5,), unroll=x),
+        lambda x: ScheduledSampling(0.7, seed=1, unroll=x),
+    ],
+)
+def test_human_words_are_given_in_a_loop_as_step_by_step(networks, kind, make):
     told = speakers.batch(images=2)["caption"]
     told[1, 1] = 0
-    state, found = speaker.begin(inputs), []
-    for unroll in (True, False):
-        mixed = MixedPrefix(
-            *(2, 5, 3), keep_states=True, suppress=suppress, unroll=unroll
-        )
-        with tf.GradientTape() as tape:
-            state = speaker.begin(inputs)
-            said = mixed.decode(speaker, state, told, training=True)
-            loss = ops.sum(said.log_probs * np.arange(1.0, 6.0, dtype="f"))
-        found.append((said, tape.gradient(loss, speaker.head.kernel.value)))
-        again = mixed.decode(speaker, state, told, training=True)
-        found[-1] += (again.tokens,)
-    (one, *others), (other, *more) = found
-    for name in ("tokens", "mask", "given", "words", "log_probs", "scores"):
-        np.testing.assert_allclose(
-            getattr(one, name), getattr(other, name), atol=2e-5, err_msg=name
-        )
-    for a, b in zip(others, more):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=5e-5)
-
-
-@pytest.mark.parametrize("kind", ["up_down", "transformer"])
-def test_scheduled_words_are_drawn_in_a_loop_and_read_once(networks, kind):
-    speaker, inputs = networks[kind]
-    told, found = speakers.batch(images=2)["caption"], []
-    for unroll in (True, False):
-        decoder = ScheduledSampling(0.7, seed=1, unroll=unroll)
-        for _ in range(2):
-            with tf.GradientTape() as tape:
-                state = speaker.begin(inputs)
-                said = decoder.decode(speaker, state, told, training=True)
-                loss = ops.sum(said.log_probs)
-            slope = tape.gradient(loss, speaker.head.kernel.value)
-            found.append((said.log_probs, slope))
-    for one, other in zip(found[:2], found[2:]):
-        for a, b in zip(one, other):
-            np.testing.assert_allclose(a, b, rtol=1e-4, atol=5e-5)
-    assert np.abs(found[0][0] - found[1][0]).max() > 1e-3
+    assert_alike(make, *networks[kind], told)
 
 
 DECAY = keras.optimizers.schedules.PolynomialDecay(2.0, 10, 1.0)
@@ -313,72 +272,51 @@ def test_beginnings_are_continued_in_a_loop(
             np.testing.assert_array_equal(one.mask, other.mask)
 
 
-def test_a_step_is_traced_once_whatever_the_batch():
+def test_a_step_is_traced_once_whatever_the_batch(monkeypatch):
     speaker = speakers.speaker("transformer", layers=1)
     image = speakers.batch(images=2, positions=3)["image"]
-    calls = []
+    variables = [v.value for v in speaker.trainable_variables]
+    calls, step = [], speaker.step
 
-    class Counting:
-        vocabulary_size, bos, eos = speaker.vocabulary_size, 1, 2
-        suppressed_ids = speaker.suppressed_ids
+    def counting(words, state, training=False):
+        calls.append(words.shape)
+        return step(words, state, training)
 
-        def __getattr__(self, name):
-            return getattr(speaker, name)
+    monkeypatch.setattr(speaker, "step", counting)
 
-        def step(self, words, state, training=False):
-            calls.append(words.shape)
-            return speaker.step(words, state, training=True)
-
-    def decode(image, unroll):
-        channel = GumbelSoftmaxST(0.7, seed=3)
+    def decode(image, channel, unroll=None):
         decoder = Sample(channel, 2, max_length=5, unroll=unroll)
-        variables = [v.value for v in speaker.trainable_variables]
+        with tf.GradientTape() as tape:
+            state = speaker.begin({"image": image}, training=True)
+            said = decoder.decode(speaker, state, training=True)
+            loss = ops.sum(said.log_probs) + ops.sum(said.words[..., 5])
+        zero = tf.UnconnectedGradients.ZERO
+        return said.tokens, *tape.gradient(
+            loss, variables, unconnected_gradients=zero
+        )
 
-        def call(image):
-            with tf.GradientTape() as tape:
-                state = speaker.begin({"image": image}, training=True)
-                said = decoder.decode(Counting(), state, training=True)
-                loss = ops.sum(said.log_probs) + ops.sum(said.words[..., 5])
-            return said.tokens, tape.gradient(loss, variables)
-
-        return call, channel
-
-    unknown = tf.TensorSpec((None, *image.shape[1:]), "float32")
-    looped, channel = decode(image, None)
+    channel = CHANNELS["gumbel"]()
     channel.build((None, speaker.vocabulary_size))
+    unknown = tf.TensorSpec((None, *image.shape[1:]), "float32")
     options = {"input_signature": [unknown], "autograph": False}
-    found = tf.function(looped, **options)(image)
+    looped = tf.function(lambda x: decode(x, channel), **options)
+    found = looped(image)
     assert len(calls) == 1
-    expected = decode(image, True)[0](image)
+    expected = decode(image, CHANNELS["gumbel"](), True)
     np.testing.assert_array_equal(found[0], expected[0])
-    for one, other in zip(found[1], expected[1]):
-        if one is not None:
-            one, other = map(tf.convert_to_tensor, (one, other))
-            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+    for one, other in zip(found[1:], expected[1:]):
+        one, other = map(tf.convert_to_tensor, (one, other))
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
 
 
 def test_the_score_function_is_unbiased_through_the_loop():
     """Mean of gradients, against that over everything that can be said."""
     speaker = tiny.TableSpeaker(seed=3)
-    table = speaker.table.numpy()
     values = np.array([0.0, 0.0, 1.0, -2.0, 0.5], "float32")
-
-    def expected_value(table):
-        return sum(
-            tiny.probability(table, caption) * values[caption].sum()
-            for caption in tiny.captions(2)
-        )
-
-    exact = np.zeros_like(table)
-    for index in itertools.product((1, 3, 4), tiny.WORDS):
-        step = np.zeros_like(table)
-        step[index] = 1e-3
-        rise = expected_value(table + step) - expected_value(table - step)
-        exact[index] = rise / 2e-3
+    exact = exact_gradient(speaker, lambda tokens: values[tokens].sum(-1))
     decoder = Sample(Categorical(seed=0), 40_000, max_length=2, unroll=False)
-    inputs = tiny.batch(1)
     with tf.GradientTape() as tape:
-        said = decoder.decode(speaker, speaker.begin(inputs), training=True)
+        said = tiny.decode(decoder, speaker, 1, training=True)
         reward = np.sum(values[said.tokens.numpy()] * said.mask, axis=-1)
         loss = ops.mean((reward - reward.mean()) * said.scores)
     found = tape.gradient(loss, speaker.table.value)
@@ -397,10 +335,10 @@ class Growing(tiny.TableSpeaker):
 
 def test_a_state_that_grows_is_refused_or_unrolled():
     speaker = Growing()
-    state = speaker.begin(tiny.batch(2))
     with pytest.raises(ValueError, match="shapes and types.*fixed_state"):
-        Greedy(3, unroll=False).decode(speaker, state)
-    assert Greedy(40).decode(speaker, state).tokens.shape == (2, 1, 40)
+        tiny.decode(Greedy(3, unroll=False), speaker)
+    said = tiny.decode(Greedy(40), speaker)
+    assert said.tokens.shape == (2, 1, 40)
 
 
 @pytest.mark.parametrize(
@@ -411,29 +349,13 @@ def test_short_sequences_are_unrolled_unless_a_speaker_says_so(
 ):
     calls = []
 
-    class Brief(tiny.TableSpeaker):
-        """Ends after one word."""
-
+    class Brief(tiny.FixedSpeaker):
         def step(self, words, state, training=False):
             calls.append(words)
-            logits = np.array([-1e9, -1e9, 9.0, 0.0, 0.0], "float32")
-            return ops.tile(logits[None], (ops.shape(words)[0], 1)), state
+            return super().step(words, state)
 
+    speaker = Brief([-1e9, -1e9, 9.0, 0.0, 0.0])
     if own is not None:
-        Brief.unroll = own
-    speaker = Brief()
-    Greedy(length).decode(speaker, speaker.begin(tiny.batch(1)))
+        speaker.unroll = own
+    Greedy(length).decode(speaker, speaker.begin(None))
     assert len(calls) == steps
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"feedback": "relaxed"},
-        {"unroll": "never"},
-    ],
-)
-def test_what_a_loop_cannot_do_is_refused(arguments):
-    channel = GumbelSoftmaxST(seed=0)
-    with pytest.raises(ValueError, match="`unroll` must"):
-        Sample(channel, **{"unroll": False, **arguments})

@@ -11,7 +11,6 @@ from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
-from tfcap.decoding import ScheduledSampling
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.objectives import Episode
 from tfcap.objectives import LearnedBaseline
@@ -48,12 +47,6 @@ def test_a_learned_baseline_takes_sizes_of_numpy():
 def test_a_weight_of_numpy_is_a_weight():
     reward = np.float32(0.5) * ConstantReward() + ConstantReward() * np.int64(2)
     assert [float(weight) for weight, _ in reward.weighted] == [0.5, 2.0]
-
-
-@pytest.mark.parametrize("value", [float("nan"), -0.1, "half"])
-def test_a_chance_is_a_number_from_zero_to_one(value):
-    with pytest.raises(ValueError, match=r"`probability` must be in \[0, 1\]"):
-        ScheduledSampling(value)
 
 
 @pytest.mark.parametrize("kind", list(speakers.KINDS))

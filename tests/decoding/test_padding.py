@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tests import tiny
 from tfcap._ops import reference_mask
 from tfcap._ops import sequence_mask
 from tfcap.decoding import BeamSearch
@@ -22,20 +23,11 @@ from tfcap.layers import Categorical
 SPECIAL = {"apart": ((3, 4), 5), "one": (4, 4), "among": ((3, 4), 4)}
 
 
-class Speaker:
-    """Says all of six words but padding and the start token."""
-
-    vocabulary_size, bos = 6, 1
-
-    def __init__(self, eos, pad):
-        self.eos, self.pad = eos, pad
-
-    def begin(self, inputs, training=False):
-        return ops.zeros((2, 1))
-
-    def step(self, words, state, training=False):
-        logits = np.array([1.0, 2.0, 0.4, 0.2, 0.1, 0.3], "float32")
-        return ops.broadcast_to(logits, (ops.shape(state)[0], 6)), state
+def fixed(special):
+    """A speaker of six words, its end tokens and its padding."""
+    eos, pad = SPECIAL[special]
+    logits = [1.0, 2.0, 0.4, 0.2, 0.1, 0.3]
+    return tiny.FixedSpeaker(logits, 1, eos, pad), eos, pad
 
 
 def mask_by_loop(row, eos, pad):
@@ -62,96 +54,73 @@ def test_masks_end_with_the_first_of_the_end_tokens(special):
     np.testing.assert_array_equal(present, expected)
 
 
-def decoders():
-    return (
-        Sample(Categorical(seed=0), 40, max_length=4),
-        Greedy(4),
-        BeamSearch(width=6, max_length=4),
-        MixedPrefix(2, max_length=4, seed=0),
+DECODERS = [
+    Sample(Categorical(seed=0), 40, max_length=4),
+    Greedy(4),
+    BeamSearch(width=6, max_length=4),
+    MixedPrefix(2, max_length=4, seed=0),
+]
+
+
+def assert_padded(rollout, eos, pad):
+    """After the end there is padding alone; before it, id 0 is a word."""
+    tokens, mask = (
+        np.array(x).reshape(-1, 4) for x in (rollout.tokens, rollout.mask)
     )
+    for row, own in zip(tokens, mask):
+        assert (row[own == 0] == pad).all()
+        if own.any():
+            np.testing.assert_array_equal(own, mask_by_loop(row, eos, pad))
+    never = {1, pad} - {*np.atleast_1d(eos)}
+    assert not np.isin(tokens[mask > 0], [*never]).any()
+    assert (tokens[mask > 0] == 0).any()
 
 
 @pytest.mark.parametrize("special", SPECIAL)
 def test_decoders_fill_with_the_padding(special):
-    eos, pad = SPECIAL[special]
-    speaker = Speaker(eos, pad)
+    speaker, eos, pad = fixed(special)
     human = np.array([[[0, 2, 4]], [[pad] * 3]])
-    for decoder in decoders():
-        rollout = decoder.decode(speaker, speaker.begin(None), human)
-        tokens = ops.convert_to_numpy(rollout.tokens)
-        mask = ops.convert_to_numpy(rollout.mask)
-        for row, own in zip(tokens.reshape(-1, 4), mask.reshape(-1, 4)):
-            assert (row[own == 0] == pad).all()
-            if own.any():
-                np.testing.assert_array_equal(own, mask_by_loop(row, eos, pad))
-        never = {1, pad} - {*np.atleast_1d(eos)}
-        assert not np.isin(tokens[mask > 0], [*never]).any()
-        assert (tokens[mask > 0] == 0).any()
+    state = speaker.begin(None)
+    for decoder in DECODERS:
+        rollout = decoder.decode(speaker, state, human)
+        assert_padded(rollout, eos, pad)
         if rollout.log_probs is not None and rollout.given is None:
+            processors = decoder.logits_processors
             again = stepwise_log_probs(
-                speaker,
-                speaker.begin(None),
-                rollout.tokens,
-                logits_processors=decoder.logits_processors,
+                speaker, state, rollout.tokens, logits_processors=processors
             )
             np.testing.assert_allclose(rollout.log_probs, again, atol=1e-6)
     given = GroundTruth().decode(speaker, None, human).mask
     np.testing.assert_array_equal(given, [[[1, 1, 1]], [[0, 0, 0]]])
-
-
-@pytest.mark.parametrize("special", SPECIAL)
-def test_continuations_fill_with_the_padding(special):
-    eos, pad = SPECIAL[special]
-    speaker = Speaker(eos, pad)
-    sample = Sample(Categorical(seed=0), 8, max_length=4)
-    rollout = sample.decode(speaker, speaker.begin(None))
-    said = sample.continuations(speaker, speaker.begin(None), rollout, 3)
-    tokens = ops.convert_to_numpy(said.tokens).reshape(-1, 4)
-    for row, own in zip(tokens, ops.convert_to_numpy(said.mask).reshape(-1, 4)):
-        assert (row[own == 0] == pad).all()
-        if own.any():
-            np.testing.assert_array_equal(own, mask_by_loop(row, eos, pad))
-    assert (tokens == 0).any()
+    sample = DECODERS[0]
+    rollout = sample.decode(speaker, state)
+    assert_padded(sample.continuations(speaker, state, rollout, 3), eos, pad)
 
 
 def test_candidates_may_hold_id_0():
-    speaker = Speaker((3, 4), 5)
+    speaker, *_ = fixed("apart")
+    state = speaker.begin(None)
     answers = np.array([[0, 2, 4, 5], [2, 3, 5, 5], [0, 0, 0, 0]])
     options = np.array([[0, 1, 2], [2, 2, -1]])
+    processors = Greedy(4).logits_processors
     expected = stepwise_log_probs(
-        speaker,
-        speaker.begin(None),
-        np.stack([answers, answers]),
-        logits_processors=Greedy(4).logits_processors,
+        speaker, state, np.stack([answers] * 2), logits_processors=processors
     )
+    found = score_candidates(speaker, state, answers, options)
     expected = np.sum(expected, axis=-1)[0]
-    found = score_candidates(speaker, speaker.begin(None), answers, options)
     np.testing.assert_allclose(found[0], expected, rtol=1e-5)
     assert found[1, 2] == -np.inf
 
 
-class Impossible(Speaker):
-    """Gives no chance to padding, nor to the start token."""
-
-    suppressed_ids = (0, 1)
-
-    def __init__(self):
-        super().__init__(2, 0)
-
-    def step(self, words, state, training=False):
-        logits, state = super().step(words, state, training)
-        return logits + np.array([-np.inf] * 2 + [0.0] * 4, "float32"), state
-
-
 def test_padding_may_be_impossible():
-    speaker = Impossible()
+    speaker = tiny.FixedSpeaker([-np.inf] * 2 + [0.4, 0.2, 0.1, 0.3], pad=0)
+    speaker.suppressed_ids = (0, 1)
     tokens = np.array([[[3, 2, 0]], [[2, 0, 0]]])
-    scores = stepwise_log_probs(speaker, speaker.begin({}), tokens)
-    scores = ops.convert_to_numpy(scores)
-    assert np.isfinite(scores).all() and (scores[tokens == 0] == 0).all()
+    state = speaker.begin({})
+    found = [stepwise_log_probs(speaker, state, tokens)]
     for unroll in (True, False):
-        rollout = ScheduledSampling(0.5, unroll=unroll).decode(
-            speaker, speaker.begin({}), tokens, training=True
-        )
-        scores = ops.convert_to_numpy(rollout.log_probs)
+        decoder = ScheduledSampling(0.5, unroll=unroll)
+        rollout = decoder.decode(speaker, state, tokens, training=True)
+        found.append(rollout.log_probs)
+    for scores in map(np.array, found):
         assert np.isfinite(scores).all() and (scores[tokens == 0] == 0).all()

@@ -11,16 +11,13 @@ LENGTH = 3
 TOKENS = tiny.captions(LENGTH)
 
 
-@pytest.fixture(scope="module", params=["table", "memory"])
+@pytest.fixture(scope="module", params=[tiny.TableSpeaker, tiny.MemorySpeaker])
 def said(request):
     """A speaker, its rollout of two rows, and the probability of captions."""
-    kinds = {"table": tiny.TableSpeaker, "memory": tiny.MemorySpeaker}
-    speaker = kinds[request.param](1)
+    speaker = request.param(1)
     decoder = SumAndSample(4, 3, LENGTH, seed=0)
-    state = speaker.begin(tiny.batch(2))
-    scores = speaker.log_probs(speaker.begin(tiny.batch(1)), TOKENS[None])
-    p = np.exp(scores.numpy()[0].sum(-1))
-    return speaker, decoder.decode(speaker, state), p
+    p = np.array(tiny.chances(speaker, LENGTH))
+    return speaker, tiny.decode(decoder, speaker), p
 
 
 def test_weights_are_exact_for_the_beam_and_share_the_rest(said):
@@ -66,9 +63,7 @@ def test_nothing_is_drawn_where_the_beam_finds_everything(width, count):
     speaker = tiny.TableSpeaker(0)
     if count == 3:  # one word less, which the beam cannot know
         speaker.table.assign(speaker.table - 1e9 * np.eye(5)[4])
-    rollout = SumAndSample(width, 2, 2, seed=0).decode(
-        speaker, speaker.begin(tiny.batch(2))
-    )
+    rollout = tiny.decode(SumAndSample(width, 2, 2, seed=0), speaker)
     np.testing.assert_array_equal(
         rollout.nonempty.numpy(), [[i < count for i in range(width + 2)]] * 2
     )
@@ -81,7 +76,5 @@ def test_nothing_is_drawn_where_the_beam_finds_everything(width, count):
 def test_weights_sum_to_one_where_padding_is_the_end():
     speaker = tiny.TableSpeaker(0)
     speaker.pad = tiny.EOS
-    rollout = SumAndSample(2, 2, LENGTH, seed=0).decode(
-        speaker, speaker.begin(tiny.batch(2))
-    )
+    rollout = tiny.decode(SumAndSample(2, 2, LENGTH, seed=0), speaker)
     np.testing.assert_allclose(rollout.weights.numpy().sum(1), 1.0, rtol=1e-5)

@@ -25,6 +25,7 @@ def left(**options):
         ({"top_p": 0.41}, [0, 2]),
         ({"top_p": 0.9}, [0, 2, 4]),
         ({"top_p": 1.0}, [0, 1, 2, 3, 4]),
+        ({}, [0, 1, 2, 3, 4]),
         # Of what top_k leaves, 4/7 and 3/7.
         ({"top_k": 2, "top_p": 0.5}, [0]),
         ({"top_k": 2, "top_p": 0.6}, [0, 2]),
@@ -32,10 +33,6 @@ def left(**options):
 )
 def test_the_likely_words_stay(options, words):
     np.testing.assert_array_equal(left(**options), words)
-
-
-def test_nothing_to_truncate_leaves_logits_alone():
-    assert top_k_top_p(LOGITS) is LOGITS
 
 
 def test_rows_are_truncated_by_themselves():
@@ -48,34 +45,13 @@ def test_rows_are_truncated_by_themselves():
 def test_log_probs_and_scores_are_of_what_is_left(options):
     speaker = tiny.TableSpeaker(3)
     decoder = Sample(Categorical(seed=0), 2, 3, **options)
-    said = decoder.decode(speaker, speaker.begin(tiny.batch(40)))
-    table = np.array(speaker.table)
-    for tokens, found in zip(
-        np.array(said.tokens).reshape(-1, 3),
-        np.array(said.log_probs).reshape(-1, 3),
-    ):
-        last = tiny.BOS
-        for word, score in zip(tokens, found):
-            row = np.full(tiny.VOCABULARY, -1e9)
-            row[list(tiny.WORDS)] = table[last][list(tiny.WORDS)]
-            kept = np.array(top_k_top_p(row[None], **options), "float64")[0]
-            kept -= np.log(np.exp(kept).sum())
-            expected = kept[word] if word else 0.0
-            np.testing.assert_allclose(score, expected, atol=1e-5)
-            last = word or last
-    np.testing.assert_allclose(
-        said.scores, np.array(said.log_probs).sum(-1), rtol=1e-6, atol=1e-6
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"top_k": 0}, "top_k"),
-        ({"top_k": 1.5}, "top_k"),
-        ({"top_p": 0}, "top_p"),
-    ],
-)
-def test_what_leaves_no_word_is_refused(options, name):
-    with pytest.raises(ValueError, match=f"`{name}` must be"):
-        Sample(**options)
+    said = tiny.decode(decoder, speaker, 40)
+    found, table = np.array(said.log_probs), np.array(speaker.table)
+    table[:, [0, tiny.BOS]] = -1e9
+    kept = np.array(top_k_top_p(table, **options), "float64")
+    for row, s, t in np.ndindex(found.shape):
+        word = int(said.tokens[row, s, t])
+        last = int(said.tokens[row, s, t - 1]) if t else tiny.BOS
+        expected = tiny.scores(kept[last], range(5))[word] if word else 0.0
+        np.testing.assert_allclose(found[row, s, t], expected, atol=1e-5)
+    np.testing.assert_allclose(said.scores, found.sum(-1), rtol=1e-6, atol=1e-6)

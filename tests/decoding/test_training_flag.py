@@ -29,73 +29,53 @@ class Noted(tiny.MemorySpeaker):
         return super().step(words, state, training)
 
 
-def trained(decode):
-    """True if the steps of a decode were of training: all or none."""
-    speaker = Noted()
-    decode(speaker, speaker.begin(tiny.batch(2)))
-    (found,) = set(speaker.trained)
-    return found
+def decoded(decoder):
+    return lambda speaker, training: tiny.decode(
+        decoder, speaker, 2, REFERENCES, training
+    )
 
 
-@pytest.mark.parametrize("training", [True, False])
+def continued(speaker, training):
+    sample, plain = Sample(max_length=3), tiny.MemorySpeaker()
+    said = tiny.decode(sample, plain)
+    state = speaker.begin(tiny.batch(2))
+    sample.continuations(speaker, state, said, 2, training=training)
+
+
+def scored(speaker, training):
+    state = speaker.begin(tiny.batch(2))
+    stepwise_log_probs(speaker, state, REFERENCES, training)
+
+
+RELAXED = Sample(GumbelSoftmaxST(), max_length=3, feedback="relaxed")
+#: What reads words as the speaker trains.
+FAITHFUL = {
+    "sample": decoded(Sample(max_length=3)),
+    "relaxed": decoded(RELAXED),
+    "prefix": decoded(MixedPrefix(1, max_length=3)),
+    "continued": continued,
+    "scored": scored,
+}
+SCHEDULED = decoded(ScheduledSampling(0.5, seed=0))
+
+
 @pytest.mark.parametrize(
-    "decoder",
-    [
-        Sample(max_length=3),
-        Sample(GumbelSoftmaxST(), max_length=3, feedback="relaxed"),
-        MixedPrefix(1, max_length=3),
-    ],
+    ("way", "training"),
+    [*((x, t) for x in FAITHFUL.values() for t in (True, False))]
+    + [(SCHEDULED, True)],
 )
-def test_what_is_drawn_is_drawn_as_the_speaker_trains(decoder, training):
-    def decode(speaker, state):
-        decoder.decode(speaker, state, REFERENCES, training=training)
-
-    assert trained(decode) == training
-
-
-def test_scheduled_words_are_drawn_as_the_speaker_trains():
-    def decode(speaker, state):
-        decoder = ScheduledSampling(0.5, seed=0)
-        decoder.decode(speaker, state, REFERENCES, training=True)
-
-    assert trained(decode)
+def test_words_are_read_as_the_speaker_trains(way, training):
+    speaker = Noted()
+    way(speaker, training)
+    assert {*speaker.trained} == {training}
 
 
 @pytest.mark.parametrize("decoder", [Greedy(3), BeamSearch(2, 3)])
 def test_what_is_searched_is_searched_without_dropout(decoder):
-    def decode(speaker, state):
-        decoder.decode(speaker, state, REFERENCES, training=True)
-
-    assert not trained(decode)
-
-
-@pytest.mark.parametrize("decoder", [Greedy(3), BeamSearch(2, 3)])
-def test_a_training_episode_searches_without_dropout(decoder):
-    def decode(speaker, state):
-        batch = tiny.batch(2)
-        Episode(speaker, batch, training=True).rollout(decoder)
-
-    assert not trained(decode)
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_continuations_go_on_as_the_speaker_trains(training):
-    sample = Sample(max_length=3)
-    speaker = tiny.MemorySpeaker()
-    said = sample.decode(speaker, speaker.begin(tiny.batch(2)))
-
-    def decode(speaker, state):
-        sample.continuations(speaker, state, said, 2, training=training)
-
-    assert trained(decode) == training
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_given_words_are_scored_as_the_speaker_trains(training):
-    def decode(speaker, state):
-        stepwise_log_probs(speaker, state, REFERENCES, training)
-
-    assert trained(decode) == training
+    speaker = Noted()
+    decoded(decoder)(speaker, True)
+    Episode(speaker, tiny.batch(2), training=True).rollout(decoder)
+    assert {*speaker.trained} == {False}
 
 
 @pytest.mark.parametrize("kind", list(speakers.KINDS))

@@ -5,13 +5,13 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
+from tests import tiny
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import MixedPrefix
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling
 from tfcap.decoding import state_vector
-from tfcap.decoding import stepwise_log_probs
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.objectives import Episode
@@ -23,26 +23,16 @@ BOS, EOS = 1, 4
 REFERENCES = np.array([[[3, 2, EOS]], [[2, EOS, 0]]], "int32")
 
 
-class Wrapped:
-    """Weighs all of six words alike but padding and the start token, most."""
-
-    vocabulary_size, bos, eos = 6, BOS, EOS
-    logits = np.array([5.0, 4.0, 0.0, 0.5, -1.0, 0.2], "float32")
-
-    def begin(self, inputs, training=False):
-        return ops.zeros((2, 1))
-
-    def step(self, words, state, training=False):
-        rows = ops.shape(state)[0]
-        return ops.broadcast_to(self.logits, (rows, self.logits.size)), state
-
-    def log_probs(self, state, tokens, training=False):
-        return stepwise_log_probs(self, state, tokens, training)
-
-    def references(self, inputs):
-        return REFERENCES
+#: Of six words, the likeliest are padding and the start token.
+LOGITS = np.array([5.0, 4.0, 0.0, 0.5, -1.0, 0.2], "float32")
 
 
+def wrapped(logits=LOGITS, eos=EOS, **options):
+    return tiny.FixedSpeaker(logits, eos=eos, **options)
+
+
+#: Probabilities, which are no logits.
+LIKELY = [0.0, 0.0, 0.5, 0.25, 0.25, 0.0]
 DECODERS = {
     "sample": lambda: Sample(Categorical(seed=0), 20, max_length=3),
     "gumbel": lambda: Sample(GumbelSoftmaxST(seed=0), 20, max_length=3),
@@ -54,7 +44,7 @@ DECODERS = {
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_padding_and_the_start_token_are_never_said(name):
-    speaker = Wrapped()
+    speaker = wrapped()
     decoder = DECODERS[name]()
     rollout = decoder.decode(speaker, speaker.begin(None), REFERENCES)
     tokens, mask = map(ops.convert_to_numpy, (rollout.tokens, rollout.mask))
@@ -63,10 +53,10 @@ def test_padding_and_the_start_token_are_never_said(name):
 
 
 def test_probabilities_are_of_what_may_be_said():
-    speaker, decoder = Wrapped(), DECODERS["sample"]()
+    speaker, decoder = wrapped(), DECODERS["sample"]()
     rollout = decoder.decode(speaker, speaker.begin(None))
     tokens = np.array(rollout.tokens)
-    logits = Wrapped.logits[2:]
+    logits = LOGITS[2:]
     known = np.append([0, 0], logits - np.log(np.exp(logits).sum()))
     np.testing.assert_allclose(
         rollout.log_probs, known[tokens] * np.array(rollout.mask), rtol=1e-5
@@ -74,12 +64,12 @@ def test_probabilities_are_of_what_may_be_said():
 
 
 def test_continuations_do_not_say_them():
-    speaker, decoder = Wrapped(), DECODERS["sample"]()
+    speaker, decoder = wrapped(), DECODERS["sample"]()
     rollout = decoder.decode(speaker, speaker.begin(None))
     said = decoder.continuations(speaker, speaker.begin(None), rollout, 5)
     tokens, mask = np.array(said.tokens), np.array(said.mask)
     assert not np.isin(tokens[mask > 0], [0, BOS]).any()
-    episode = Episode(speaker, None)
+    episode = Episode(speaker, {"references": REFERENCES})
     loss, _ = ScoreFunction(
         ConstantReward(), decoder, credit=MonteCarlo(2)
     ).loss(episode)
@@ -89,71 +79,52 @@ def test_continuations_do_not_say_them():
 def test_words_that_are_read_in_the_place_of_references_are_words():
     seen = []
 
-    class Reading(Wrapped):
+    class Reading(tiny.FixedSpeaker):
         def step(self, words, state, training=False):
             seen.append(np.array(words))
             return super().step(words, state, training)
 
-    speaker = Reading()
+    speaker = Reading(LOGITS, eos=EOS)
     decoder = ScheduledSampling(1.0, seed=0)
     decoder.decode(speaker, speaker.begin(None), REFERENCES, training=True)
     assert len(seen) == 3 and not np.isin(seen[1:], [0, BOS]).any()
 
 
 def test_one_token_may_begin_and_end_a_sequence():
-    class OneToken(Wrapped):
-        bos = EOS
-        logits = np.array([5.0, 0.0, 0.0, 0.0, 4.0, 0.0], "float32")
-
-    speaker = OneToken()
+    speaker = wrapped([5.0, 0.0, 0.0, 0.0, 4.0, 0.0], bos=EOS)
     rollout = Greedy(3).decode(speaker, speaker.begin(None))
     np.testing.assert_array_equal(rollout.tokens[:, 0, 0], [EOS, EOS])
 
 
-def test_an_end_token_that_is_padding_is_refused():
-    class Padding(Wrapped):
-        eos = 0
-
-    speaker = Padding()
-    with pytest.raises(ValueError, match="`speaker.eos` must not be 0"):
-        Greedy(3).decode(speaker, speaker.begin(None))
-
-
-class Likely(Wrapped):
-    logits = np.array([0.0, 0.0, 0.5, 0.25, 0.25, 0.0], "float32")
+def test_a_speaker_that_contradicts_itself_is_refused():
+    short = wrapped()
+    short.vocabulary_size = 7
+    for speaker, message in (
+        (wrapped(eos=0), "`speaker.eos` must not be 0"),
+        (short, "`speaker.step..` must.*size=7"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Greedy(2).decode(speaker, speaker.begin(None))
 
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_probabilities_are_no_logits(name):
-    speaker = Likely()
+    speaker = wrapped(LIKELY)
     with pytest.raises(ValueError, match="must return logits.*before the soft"):
         DECODERS[name]().decode(speaker, speaker.begin(None), REFERENCES)
-
-
-def test_probabilities_are_no_logits_of_given_words():
-    speaker = Likely()
     with pytest.raises(ValueError, match="must return logits"):
         speaker.log_probs(speaker.begin(None), REFERENCES)
 
 
 def test_probabilities_are_found_in_a_graph():
-    speaker = Likely()
+    speaker = wrapped(LIKELY)
 
-    @tf.function
+    @tf.function(autograph=False)
     def decode():
         return Greedy(2).decode(speaker, speaker.begin(None)).tokens
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="must return log"):
         decode()
-
-
-def test_logits_are_one_for_every_word():
-    class Short(Wrapped):
-        vocabulary_size = 7
-
-    speaker = Short()
-    with pytest.raises(ValueError, match="`speaker.step..` must.*size=7"):
-        Greedy(2).decode(speaker, speaker.begin(None))
 
 
 def test_words_so_far_are_no_vector_of_a_state():

@@ -1,14 +1,12 @@
 """Two steps of the visual dialog methods, as numbers to compare with.
 
 `dialog_goldens.json` was printed by the rows that the methods were before they
-were functions of networks, in a checkout of commit dbf8873 with this file:
-`PYTHONPATH=. python tests/methods/dialog_goldens.py`.
+were functions of networks, in a checkout of commit dbf8873.
 """
 
 import json
 import pathlib
 
-import keras
 import numpy as np
 
 from tests import dialogs
@@ -61,65 +59,3 @@ def figures(model, networks, **negatives):
         for network, weights in zip(networks, before):
             found += projections(weights, network.get_weights())
     return [float(f"{value:.6g}") for value in found]
-
-
-def _of_rows():
-    """Prints the figures of the rows of commit dbf8873."""
-    import dataclasses
-    import tempfile
-
-    from reproduce.visdial import rows
-    from tests.reproduce.visdial import tiny_study
-
-    rows.ClippedAdam = lambda *_, **__: keras.optimizers.SGD(0.05)
-    captured = []
-
-    def make(kind, seed):
-        def made(*args, **kwargs):
-            return loud(kind(*args, **kwargs), seed)
-
-        return made
-
-    rows.make_generator = make(rows.make_generator, 1)
-    rows.make_discriminator = make(rows.make_discriminator, 2)
-    norm = {"norm_penalty": 0.1}
-    every = [
-        ("hciae_g_mle", {}, {}),
-        ("hciae_g_mle_control", {}, {}),
-        ("hciae_g_dis", norm, {}),
-        ("hciae_d_mle", {}, {"negatives": 4}),
-        ("hciae_d_np", norm, {"negatives": 3, "in_batch_negatives": 2}),
-        ("hciae_d_np_att", norm, {"negatives": 3, "in_batch_negatives": 2}),
-        ("hciae_gan1", norm, {"negatives": 3}),
-        ("hciae_gan2", norm, {"negatives": 3}),
-    ]
-    for row, changes, negatives in every:
-        with tempfile.TemporaryDirectory() as folder:
-            study = tiny_study.study(folder, **changes)
-            batches = dialogs.batches()
-            settings = dataclasses.replace(tiny_study.TINY, **changes)
-            begun = {
-                "hciae_g_mle": {
-                    "generator": rows.make_generator("hciae", settings, batches)
-                },
-                "hciae_d_np_att": {
-                    "discriminator": rows.make_discriminator(
-                        "hciae", settings, batches
-                    )
-                },
-            }
-            study.networks = lambda row, fresh=False, begun=begun: begun[row]
-
-            def fit(row, model, batches, epochs, **networks):
-                captured.append((model, networks.values()))
-
-            study.fit = fit
-            rows.ROWS[row](study)
-        model, networks = captured.pop()
-        print(
-            f'    "{row}": {json.dumps(figures(model, networks, **negatives))},'
-        )
-
-
-if __name__ == "__main__":
-    _of_rows()

@@ -6,31 +6,19 @@ import pytest
 from keras import ops
 
 from tests import tiny
+from tests.enumerated import Worth
+from tests.enumerated import worth
 from tfcap import methods
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives.proximal import KLDivergence
 from tfcap.rewards import LengthPenalty
-from tfcap.rewards import Reward
 
-WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
-DATA = tiny.batch(4)
 WORDS = {"max_length": 2, "seed": 0, "num_samples": 4}
 
 
-class Worth(Reward):
-    name = "worth"
-
-    def call(self, rollout, episode):
-        return ops.sum(ops.take(WORTH, rollout.tokens), axis=-1)
-
-
 def expected(speaker):
-    tokens = tiny.captions()
-    scores = speaker.log_probs(speaker.begin(tiny.batch(1)), tokens[None])
-    return float(
-        (np.exp(scores.numpy()[0].sum(-1)) * WORTH[tokens].sum(-1)).sum()
-    )
+    return float(np.sum(tiny.chances(speaker) * worth(tiny.captions())))
 
 
 METHODS = {
@@ -65,12 +53,7 @@ def test_a_reward_rises(name):
         run_eagerly=True,
     )
     before = expected(speaker)
-    made.fit(
-        {k: np.repeat(v, 2, axis=0) for k, v in DATA.items()},
-        batch_size=4,
-        shuffle=False,
-        verbose=0,
-    )
+    made.fit(tiny.batch(8), batch_size=4, shuffle=False, verbose=0)
     assert expected(speaker) > before + 0.1
     if "reference" in options:
         fixed = tiny.TableSpeaker(2).table.numpy()
@@ -124,25 +107,21 @@ def test_what_a_paper_clips_is_clipped_by_default(name, upper):
 
 def test_advantages_by_batch_are_above_the_mean_of_their_own_row():
     """Of two images the worse caption of the easy one is worse all the same."""
-    model = methods.grpo(
-        tiny.TableSpeaker(1), Worth(), standardize="batch", **WORDS
-    )
+    speaker = tiny.TableSpeaker(1)
+    model = methods.grpo(speaker, Worth(), standardize="batch", **WORDS)
     ((_, term),) = model.learners["speaker"].objective.terms
     rewards = ops.convert_to_tensor([[10.0, 11.0] * 2, [0.0, 1.0] * 2])
-    expected = term.baseline(rewards, Episode(model.speaker, tiny.batch(2)))
-    found = term._standardized_by_batch(
-        rewards - expected, Episode(model.speaker, tiny.batch(2))
-    )
+    episode = Episode(speaker, tiny.batch(2))
+    above = rewards - term.baseline(rewards, episode)
+    found = term._standardized_by_batch(above, episode)
     np.testing.assert_allclose(found, [[-1.0, 1.0] * 2] * 2, rtol=1e-5)
 
 
-def test_a_divergence_is_of_the_size_of_the_reward_term():
-    for name in ("grpo", "dapo", "dr_grpo"):
-        training = getattr(methods, name)(
-            tiny.TableSpeaker(1), Worth(), reference=tiny.TableSpeaker(2)
-        )
-        terms = [
-            term for _, term in training.learners["speaker"].objective.terms
-        ]
-        (divergence,) = (x for x in terms if isinstance(x, KLDivergence))
-        assert divergence.normalize == "length"
+@pytest.mark.parametrize("name", ["grpo", "dapo", "dr_grpo"])
+def test_a_divergence_is_of_the_size_of_the_reward_term(name):
+    speakers = tiny.TableSpeaker(1), tiny.TableSpeaker(2)
+    method = getattr(methods, name)
+    training = method(speakers[0], Worth(), reference=speakers[1])
+    terms = [x for _, x in training.learners["speaker"].objective.terms]
+    (divergence,) = (x for x in terms if isinstance(x, KLDivergence))
+    assert divergence.normalize == "length"

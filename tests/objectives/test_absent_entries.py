@@ -7,6 +7,8 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tests.enumerated import WORTH
+from tests.enumerated import gradient
 from tfcap import objectives
 from tfcap import rewards
 from tfcap._ops import straight_through
@@ -34,7 +36,6 @@ REFERENCES = np.array(
 RNG = np.random.default_rng(3)
 IMAGES = RNG.normal(size=(4, 2, 4)).astype("float32")
 NEIGHBORS = RNG.normal(size=(4, 2, 2, 4)).astype("float32")
-WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
 
 
 class Reader(keras.layers.Layer):
@@ -42,17 +43,11 @@ class Reader(keras.layers.Layer):
 
     def __init__(self):
         super().__init__()
-        seeds = iter(range(2))
-        self.words, self.places = (
-            self.add_weight(
-                shape=shape,
-                initializer=keras.initializers.RandomNormal(seed=next(seeds)),
-                name=name,
-            )
-            for name, shape in (("words", (5, 4)), ("places", (4, 4)))
-        )
+        rng = np.random.default_rng(1)
+        self.words = self.add_weight(shape=(5, 4), name="words")
+        self.places = self.add_weight(shape=(4, 4), name="places")
         for weight in self.weights:
-            weight.assign(30 * weight)
+            weight.assign(1.5 * rng.normal(size=weight.shape))
         self.built = True
 
     def embed_images(self, image, training=False):
@@ -61,9 +56,7 @@ class Reader(keras.layers.Layer):
     def embed_texts(self, words, mask, training=False):
         if "int" in words.dtype.name:
             words = ops.one_hot(words, 5)
-        return ops.sum(
-            ops.matmul(words, self.words) * ops.expand_dims(mask, -1), axis=2
-        )
+        return ops.einsum("bstv,vd,bst->bsd", words, self.words, mask)
 
     def logits(self, images, texts):
         if len(texts.shape) == 2:
@@ -118,98 +111,93 @@ def sampled(samples=1):
     return Sample(Rows(), samples, max_length=4, feedback="relaxed")
 
 
-def contrastive(reader, human):
+def contrastive(reader):
     return rewards.BidirectionalContrastive(
         reader,
-        texts=(Greedy(max_length=4), human),
+        texts=(Greedy(max_length=4), GroundTruth()),
         neighbors="neighbors",
         temperature=3.0,
         learning=True,
     )
 
 
-def reinforced(reward, decoder=None, **arguments):
-    decoder = GroundTruth() if decoder is None else decoder
-    return objectives.ScoreFunction(reward, decoder, **arguments)
+def reinforced(reward, baseline=None, decoder=None, **arguments):
+    decoder = decoder or GroundTruth()
+    return objectives.ScoreFunction(reward, decoder, baseline, **arguments)
 
 
-def worth_of_human():
-    return objectives.DecoderBaseline(Worth(), GroundTruth())
+LEAVE = objectives.LeaveOneOutBaseline()
+MEAN = objectives.SampleMeanBaseline()
+PREFIX = objectives.PrefixBaseline()
+
+
+def human(reward):
+    return objectives.DecoderBaseline(reward, GroundTruth())
+
+
+def forced(decoder):
+    return objectives.TeacherForcing(decoder=decoder)
+
+
+def found_beside_people(reader):
+    reward = rewards.Retrieval(reader, negatives="sum")
+    return reinforced(reward, human(reward), sampled(2))
+
+
+def diversity(reader):
+    return reinforced(
+        rewards.PairwiseDiversity(jit_compile=False)
+        + rewards.PairwiseDiversity("bleu", jit_compile=False)
+        + rewards.PairwiseDiversity("self_bleu", jit_compile=False)
+    )
+
+
+def listening(reward):
+    return objectives.score_function.ListenerLoss(reward, GroundTruth())
+
+
+def close_to_another(reader):
+    reward = rewards.KLPenalty(tiny.TableSpeaker(8)) + rewards.Surprisal()
+    return reinforced(reward, None, sampled())
 
 
 #: What is said by people, or compared with it.
 CASES = {
     "teacher_forcing": lambda r: objectives.TeacherForcing(),
     "of_words": lambda r: objectives.TeacherForcing("token"),
-    "scheduled": lambda r: objectives.TeacherForcing(
-        decoder=ScheduledSampling(0.0)
-    ),
-    "mixed": lambda r: objectives.TeacherForcing(
-        decoder=MixedPrefix(9, max_length=4)
-    ),
+    "scheduled": lambda r: forced(ScheduledSampling(0.0)),
+    "mixed": lambda r: forced(MixedPrefix(9, max_length=4)),
     "reinforced": lambda r: reinforced(Worth()),
-    "human_baseline": lambda r: reinforced(
-        Worth(), sampled(2), baseline=worth_of_human()
-    ),
-    "leave_one_out": lambda r: reinforced(
-        Worth(), baseline=objectives.LeaveOneOutBaseline()
-    ),
-    "sample_mean": lambda r: reinforced(
-        Worth(), baseline=objectives.SampleMeanBaseline(), normalize="token"
-    ),
+    "human_baseline": lambda r: reinforced(Worth(), human(Worth()), sampled(2)),
+    "leave_one_out": lambda r: reinforced(Worth(), LEAVE),
+    "sample_mean": lambda r: reinforced(Worth(), MEAN, normalize="token"),
     "running_mean": lambda r: reinforced(
-        Worth(), baseline=objectives.RunningMeanBaseline()
+        Worth(), objectives.RunningMeanBaseline()
     ),
-    "standardized": lambda r: reinforced(
-        Worth(), baseline=objectives.SampleMeanBaseline(), standardize=True
-    ),
-    "of_each_word": lambda r: reinforced(
-        WordWorth(), baseline=objectives.LeaveOneOutBaseline(), standardize=True
-    ),
-    "prefix": lambda r: reinforced(
-        UnknownAfterTheEnd(), baseline=objectives.PrefixBaseline()
-    ),
+    "standardized": lambda r: reinforced(Worth(), MEAN, standardize=True),
+    "of_each_word": lambda r: reinforced(WordWorth(), LEAVE, standardize=True),
+    "prefix": lambda r: reinforced(UnknownAfterTheEnd(), PREFIX),
     "running_mean_of_words": lambda r: reinforced(
-        WordWorth(), baseline=objectives.RunningMeanBaseline()
+        WordWorth(), objectives.RunningMeanBaseline()
     ),
-    "found_beside_people": lambda r: reinforced(
-        rewards.Retrieval(r, negatives="sum"),
-        sampled(2),
-        baseline=objectives.DecoderBaseline(
-            rewards.Retrieval(r, negatives="sum"), GroundTruth()
-        ),
-    ),
-    "stands_out": lambda r: reinforced(
-        contrastive(r, GroundTruth()), sampled()
-    ),
-    "diversity": lambda r: reinforced(
-        rewards.PairwiseDiversity(jit_compile=False)
-        + rewards.PairwiseDiversity("bleu", jit_compile=False)
-        + rewards.PairwiseDiversity("self_bleu", jit_compile=False)
-    ),
+    "found_beside_people": found_beside_people,
+    "stands_out": lambda r: reinforced(contrastive(r), None, sampled()),
+    "diversity": diversity,
     "found": lambda r: reinforced(rewards.Retrieval(r)),
     "found_sampled": lambda r: reinforced(
-        rewards.Retrieval(r, negatives="sum"), sampled()
+        rewards.Retrieval(r, negatives="sum"), None, sampled()
     ),
     "through_words": lambda r: objectives.Pathwise(
         rewards.Retrieval(r), sampled(2)
     ),
-    "listening": lambda r: objectives.score_function.ListenerLoss(
-        rewards.Retrieval(r, negatives=0.5), GroundTruth()
-    ),
-    "contrastive": lambda r: objectives.Pathwise(
-        contrastive(r, GroundTruth()), sampled()
-    ),
-    "human_contrastive": lambda r: objectives.score_function.ListenerLoss(
-        contrastive(r, GroundTruth()), GroundTruth()
-    ),
+    "listening": lambda r: listening(rewards.Retrieval(r, negatives=0.5)),
+    "contrastive": lambda r: objectives.Pathwise(contrastive(r), sampled()),
+    "human_contrastive": lambda r: listening(contrastive(r)),
     "discriminator_loss": lambda r: objectives.DiscriminatorLoss(r, sampled()),
     "judged": lambda r: objectives.Pathwise(
         rewards.MatchProbability(r) + rewards.CLIPScore(r), sampled()
     ),
-    "close_to_another": lambda r: reinforced(
-        rewards.KLPenalty(tiny.TableSpeaker(8)) + rewards.Surprisal(), sampled()
-    ),
+    "close_to_another": close_to_another,
 }
 
 
@@ -269,14 +257,12 @@ class ImpossiblePadding(tiny.TableSpeaker):
 
 @pytest.mark.parametrize("case", ["teacher_forcing", "of_words", "reinforced"])
 def test_a_speaker_may_rule_out_what_is_no_word(case):
-    found = []
-    for make in (ImpossiblePadding, tiny.TableSpeaker):
-        speaker, objective = make(2), CASES[case](None)
-        with tf.GradientTape() as tape:
-            loss, _ = objective.loss(Episode(speaker, padded(), training=True))
-        found.append([loss, tape.gradient(loss, speaker.table.value)])
-    for ours, wanted in zip(*found, strict=True):
-        np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
+    found, wanted = (
+        gradient(make(2), CASES[case](None), padded(), training=True)
+        for make in (ImpossiblePadding, tiny.TableSpeaker)
+    )
+    for ours, theirs in zip(found[:2], wanted[:2]):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
 def test_likelihood_is_a_mean_over_references_that_are_there():
@@ -285,8 +271,7 @@ def test_likelihood_is_a_mean_over_references_that_are_there():
     table = speaker.table.numpy()
     each = [
         -np.log(tiny.probability(table, caption))
-        for captions in REFERENCES
-        for caption in captions
+        for caption in REFERENCES.reshape(8, 3)
         if caption.any()
     ]
     assert float(found) == pytest.approx(np.mean(each), rel=1e-5)
@@ -294,17 +279,15 @@ def test_likelihood_is_a_mean_over_references_that_are_there():
 
 
 def test_a_reference_is_compared_with_those_that_are_there():
-    found = {}
+    found = []
 
-    class Watched(objectives.LeaveOneOutBaseline):
-        def __call__(self, rewards, episode):
-            found["rewards"] = np.array(rewards)
-            found["baseline"] = np.array(super().__call__(rewards, episode))
-            return found["baseline"]
+    def watched(rewards, episode):
+        found.extend(map(np.array, (rewards, LEAVE(rewards, episode))))
+        return found[1]
 
-    objective = reinforced(Worth(), baseline=Watched())
+    objective = reinforced(Worth(), watched)
     objective.loss(Episode(tiny.TableSpeaker(2), padded()))
-    worth, baseline = (found[key][:4, 1:3] for key in ("rewards", "baseline"))
+    worth, baseline = (x[:4, 1:3] for x in found)
     np.testing.assert_allclose(baseline[:3], worth[:3, ::-1], rtol=1e-6)
     # Alone, there is nothing to be learned.
     assert baseline[3, 0] == worth[3, 0] != 0

@@ -7,6 +7,7 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tests.enumerated import Worth
 from tests.objectives.test_absent_entries import Rows
 from tfcap import objectives
 from tfcap import rewards
@@ -16,23 +17,18 @@ from tfcap.decoding import Sample
 from tfcap.decoding import SumAndSample
 from tfcap.layers import Categorical
 from tfcap.objectives import Episode
+from tfcap.objectives import LeaveOneOutBaseline
+from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.training import JointTraining
 
+LEAVE, MEAN = LeaveOneOutBaseline(), SampleMeanBaseline()
 BATCH = tiny.batch(6, np.tile([[[3, 4, 2], [4, 2, 0]]], (6, 1, 1)))
-WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
 
 
 def judged(rollout):
     """Captions that begin with word 3 are not judged; all others are."""
     return rollout.tokens[..., 0] != 3
-
-
-class Worth(rewards.Reward):
-    name = "worth"
-
-    def call(self, rollout, episode):
-        return ops.sum(ops.take(WORTH, rollout.tokens) * rollout.mask, axis=-1)
 
 
 class Reticent(Worth):
@@ -79,8 +75,9 @@ class Parts:
     def samples(self, **options):
         return self.sample(Rows(), 4, max_length=4, **options)
 
-    def scored(self, reward=None, **options):
-        return ScoreFunction(reward or self.reward, self.samples(), **options)
+    def scored(self, baseline=None, reward=None, **options):
+        reward = reward or self.reward
+        return ScoreFunction(reward, self.samples(), baseline, **options)
 
 
 def learned(p, credit=False):
@@ -92,85 +89,74 @@ def learned(p, credit=False):
 
 def summed(p, samples):
     decoder = p.sum(width=3, num_samples=samples, max_length=3, seed=0)
-    baseline = objectives.LeaveOneOutBaseline()
-    return ScoreFunction(p.reward, decoder, baseline)
+    return ScoreFunction(p.reward, decoder, LEAVE)
 
 
-def monte_carlo(p):
-    return p.scored(
-        credit=objectives.MonteCarlo(2), baseline=objectives.PrefixBaseline()
-    )
+def twice(p):
+    one, two = (rewards.Standardized(p.reward) for _ in range(2))
+    return p.scored(reward=one + 0.5 * two, standardize="batch")
 
 
-def leave_one_out():
-    return objectives.LeaveOneOutBaseline()
+def relaxed(p):
+    channel, sizes = Categorical(seed=0), (tiny.MemorySpeaker.units, 5)
+    samples = p.sample(channel, 4, max_length=4, keep_states=True)
+    return objectives.RELAX(p.reward, samples, *sizes, seed=0)
 
 
-def sample_mean():
-    return objectives.SampleMeanBaseline()
+def ranked(kind, pairs):
+    def make(p):
+        reference = None if kind == "simpo" else tiny.MemorySpeaker(5)
+        return objectives.ranking.PreferenceLoss(
+            p.reward, p.samples(), reference, loss=kind, pairs=pairs
+        )
+
+    return make
+
+
+def mean_of_row(rewards, episode):
+    return ops.mean(rewards, 1, keepdims=True)
+
+
+def penalized(p):
+    reward = p.reward + 0.5 * rewards.LengthPenalty(2, 4)
+    return p.scored(LEAVE, reward)
+
+
+def structured(kind):
+    return lambda p: objectives.StructureLoss(p.reward, p.samples(), loss=kind)
 
 
 CASES = {
     "reinforced": lambda p: p.scored(),
     "summed up": lambda p: p.scored(reduction="sum"),
-    "leave one out": lambda p: p.scored(baseline=leave_one_out()),
-    "of words": lambda p: p.scored(baseline=leave_one_out(), normalize="token"),
+    "leave one out": lambda p: p.scored(LEAVE),
+    "of words": lambda p: p.scored(LEAVE, normalize="token"),
     "of lengths": lambda p: p.scored(
-        baseline=sample_mean(), normalize="length", standardize=True
+        MEAN, normalize="length", standardize=True
     ),
-    "constant": lambda p: p.scored(
-        baseline=sample_mean(), normalize="constant"
-    ),
-    "unfinished": lambda p: p.scored(
-        baseline=sample_mean(), mask_unfinished=True
-    ),
+    "constant": lambda p: p.scored(MEAN, normalize="constant"),
+    "unfinished": lambda p: p.scored(MEAN, mask_unfinished=True),
     "of the batch": lambda p: p.scored(standardize="batch"),
-    "greedy": lambda p: p.scored(
-        baseline=objectives.DecoderBaseline(Worth(), p.greedy)
+    "greedy": lambda p: p.scored(objectives.DecoderBaseline(Worth(), p.greedy)),
+    "running mean": lambda p: p.scored(objectives.RunningMeanBaseline(0.5)),
+    "function": lambda p: p.scored(mean_of_row),
+    "monte carlo": lambda p: p.scored(
+        objectives.PrefixBaseline(), credit=objectives.MonteCarlo(2)
     ),
-    "running mean": lambda p: p.scored(
-        baseline=objectives.RunningMeanBaseline(0.5)
-    ),
-    "function": lambda p: p.scored(
-        baseline=lambda rewards, episode: ops.mean(rewards, 1, keepdims=True)
-    ),
-    "monte carlo": monte_carlo,
     "learned": learned,
     "gae": lambda p: learned(p, credit=True),
-    "gdpo": lambda p: p.scored(
-        rewards.Standardized(p.reward) + 0.5 * rewards.Standardized(p.reward),
-        standardize="batch",
-    ),
-    "penalized": lambda p: p.scored(
-        p.reward + 0.5 * rewards.LengthPenalty(2, 4), baseline=leave_one_out()
-    ),
-    "scaled": lambda p: p.scored(-2.0 * p.reward, baseline=leave_one_out()),
-    "relax": lambda p: objectives.RELAX(
-        p.reward,
-        p.sample(Categorical(seed=0), 4, max_length=4, keep_states=True),
-        *(tiny.MemorySpeaker.units, tiny.VOCABULARY),
-        seed=0,
-    ),
+    "gdpo": twice,
+    "penalized": penalized,
+    "scaled": lambda p: p.scored(LEAVE, -2.0 * p.reward),
+    "relax": relaxed,
     "sum and sample": lambda p: summed(p, 2),
     "sum and one": lambda p: summed(p, 1),
     **{
-        f"{kind} of {pairs}": lambda p, kind=kind, pairs=pairs: (
-            objectives.ranking.PreferenceLoss(
-                *(p.reward, p.samples()),
-                None if kind == "simpo" else tiny.MemorySpeaker(5),
-                loss=kind,
-                pairs=pairs,
-            )
-        )
+        f"{kind} of {pairs}": ranked(kind, pairs)
         for kind in ("dpo", "ipo", "simpo")
         for pairs in ("best_worst", "all")
     },
-    **{
-        kind: lambda p, kind=kind: objectives.StructureLoss(
-            p.reward, p.samples(), loss=kind
-        )
-        for kind in objectives.ranking.STRUCTURES
-    },
+    **{kind: structured(kind) for kind in objectives.ranking.STRUCTURES},
 }
 
 
@@ -208,36 +194,31 @@ def test_it_is_left_out_of_losses_gradients_and_logs(case):
     ids=["ppo", "gspo"],
 )
 def test_several_updates_leave_it_out(options):
-    weights = []
+    weights, before = [], tiny.MemorySpeaker(2).get_weights()
     for own in (True, False):
         speaker = tiny.MemorySpeaker(2)
         term = CASES["of lengths"](Parts(own))
         model = JointTraining(speaker, term, **options)
         model.compile(keras.optimizers.SGD(0.5), run_eagerly=True)
-        weights.append([speaker.get_weights()])
         model.train_on_batch(BATCH)
-        weights[-1].append(speaker.get_weights())
-    for before, found, wanted in zip(*weights[0], weights[1][1]):
+        weights.append(speaker.get_weights())
+    for was, found, wanted in zip(before, *weights):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
-        assert np.abs(found - before).max() > 1e-4
+        assert np.abs(found - was).max() > 1e-4
 
 
 def advantages(rewards, kind):
     """Of one row, of the samples that are judged, by plain loops."""
-    known = [r for r in rewards if r is not None]
-    found = []
+    known, found = [r for r in rewards if r is not None], []
     for place, reward in enumerate(rewards):
-        if reward is None:
-            found.append(0.0)
-            continue
         others = [r for i, r in enumerate(rewards) if i != place]
         others = [r for r in others if r is not None]
-        if kind == "leave one out":
-            found.append(reward - np.mean(others) if others else 0.0)
-            continue
-        above = reward - np.mean(known)
-        deviation = np.std(known)
-        found.append(above / deviation if deviation > 1e-5 else 0.0)
+        if reward is None or not others:
+            found.append(0.0)
+        elif kind == "leave one out":
+            found.append(reward - np.mean(others))
+        else:
+            found.append((reward - np.mean(known)) / np.std(known))
     return found
 
 
@@ -249,13 +230,11 @@ def test_gradients_are_those_of_a_loop_over_what_is_judged(kind):
     def reward(completions):
         return [r for row in given for r in row]
 
-    options = {"baseline": leave_one_out()}
-    if kind == "group":
-        options = {"baseline": sample_mean(), "standardize": True}
     objective = ScoreFunction(
-        rewards.TextReward(reward, Digits()),
+        rewarded(reward),
         Sample(Rows(), 4, max_length=4),
-        **options,
+        MEAN if kind == "group" else LEAVE,
+        standardize=kind == "group",
     )
     speaker = tiny.TableSpeaker(2)
     batch = tiny.batch(3, np.tile([[[3, 4, 2]]], (3, 1, 1)))
@@ -331,11 +310,8 @@ class _Heard:
 
 
 def test_what_is_infinite_by_itself_is_an_error_of_a_sum():
-    class Broken(Worth):
-        def call(self, rollout, episode):
-            return super().call(rollout, episode) - np.inf
-
-    value = (rewarded(short) + Broken())(SAID, _Heard())
+    broken = rewards.ConstantReward(-np.inf)
+    value = (rewarded(short) + broken)(SAID, _Heard())
     assert np.isnan(np.array(value)[0, :2]).all()
 
 
@@ -359,13 +335,8 @@ def test_parts_are_logged_over_what_they_judge():
 
 
 def test_without_a_baseline_a_sample_counts_for_nothing():
-    class Never(Worth):
-        abstains = True
-
-        def call(self, rollout, episode):
-            return super().call(rollout, episode) * 0 - np.inf
-
-    greedy = objectives.DecoderBaseline(Never(), Greedy(max_length=4))
+    never = rewarded(lambda completions: [None] * len(completions))
+    greedy = objectives.DecoderBaseline(never, Greedy(max_length=4))
     objective = ScoreFunction(Worth(), Sample(Rows(), 4, max_length=4), greedy)
     loss, logs = objective.loss(Episode(tiny.TableSpeaker(2), BATCH))
     assert float(loss) == 0.0 and float(logs["worth_advantage"]) == 0.0

@@ -13,20 +13,18 @@ from tfcap.objectives import Episode
 from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import ScoreFunction
 from tfcap.rewards import BidirectionalContrastive
-from tfcap.rewards import Reward
+from tfcap.rewards import ConstantReward
 from tfcap.training import JointTraining
 
 REFERENCES = [[[3, 2], [4, 4]], [[2, 0], [3, 3]]]
 
 
-class Length(Reward):
-    def call(self, rollout, episode):
-        return ops.sum(rollout.mask, axis=-1)
+def length(rollout, episode):
+    return ops.sum(rollout.mask, axis=-1)
 
 
-class Likelihood(Reward):
-    def call(self, rollout, episode):
-        return ops.sum(episode.log_probs(rollout), axis=-1)
+def likelihood(rollout, episode):
+    return ops.sum(episode.log_probs(rollout), axis=-1)
 
 
 class Embeds:
@@ -38,15 +36,13 @@ def episode(speaker=None):
 
 
 def test_what_people_said_is_a_baseline():
-    found = DecoderBaseline(Length(), GroundTruth())(
-        np.zeros((2, 3)), episode()
-    )
+    found = DecoderBaseline(length, GroundTruth())(np.zeros((2, 3)), episode())
     np.testing.assert_array_equal(found, [[2.0], [1.5]])
 
 
 def test_the_greedy_words_are_decoded_once():
     made, greedy = episode(), Greedy(max_length=2)
-    found = DecoderBaseline(Length(), greedy)(np.zeros((2, 3)), made)
+    found = DecoderBaseline(length, greedy)(np.zeros((2, 3)), made)
     expected = np.sum(made.rollout(greedy).mask, axis=-1)
     np.testing.assert_array_equal(found, expected)
 
@@ -54,7 +50,7 @@ def test_the_greedy_words_are_decoded_once():
 def test_no_gradient_passes_through_a_baseline():
     speaker = tiny.TableSpeaker()
     with tf.GradientTape() as tape:
-        baseline = DecoderBaseline(Likelihood(), GroundTruth())
+        baseline = DecoderBaseline(likelihood, GroundTruth())
         value = ops.sum(baseline(np.zeros((2, 1)), episode(speaker)))
     assert tape.gradient(value, speaker.table.value) is None
 
@@ -64,9 +60,9 @@ def test_what_it_draws_goes_on_after_an_interruption():
     samples = [
         Sample(Categorical(seed=seed), max_length=2) for seed in range(3)
     ]
-    baseline = DecoderBaseline(Length(), samples[1])
+    baseline = DecoderBaseline(length, samples[1])
     contrast = BidirectionalContrastive(Embeds(), texts=[samples[2]])
-    reward = Length() + 0.5 * contrast
+    reward = ConstantReward() + 0.5 * contrast
     for made in (baseline, PrefixBaseline(baseline)):
         term = ScoreFunction(reward, samples[0], made)
         assert {*term.layers()} == {x.channel for x in samples}
@@ -77,4 +73,4 @@ def test_what_it_draws_goes_on_after_an_interruption():
 
 def test_what_decodes_nothing_is_refused():
     with pytest.raises(TypeError, match="`decoder` must be.*decoder='greedy'"):
-        DecoderBaseline(Length(), "greedy")
+        DecoderBaseline(length, "greedy")

@@ -41,23 +41,12 @@ def test_the_batch_is_read_once_and_words_are_said_when_asked_for():
     assert made.speaker.begun == [True, False]
 
 
-def test_a_state_that_is_given_is_not_read_again():
-    speaker = Attentive()
-    inputs = tiny.batch(3, REFERENCES)
-    made = Episode(speaker, inputs, state=[np.zeros((3, 1))])
-    made.rollout(Greedy(max_length=2))
-    assert speaker.begun == []
-
-
-def test_references_carry_their_masks():
+def test_references_carry_their_masks_and_tell_which_rows_are_there():
     made = episode()
     np.testing.assert_array_equal(made.references.tokens, REFERENCES)
     expected = [[[1, 1], [1, 1]], [[1, 0], [0, 0]], [[0, 0], [0, 0]]]
     np.testing.assert_array_equal(made.references.mask, expected)
-
-
-def test_a_row_is_there_if_anybody_said_anything():
-    np.testing.assert_array_equal(episode().present, [1, 1, 0])
+    np.testing.assert_array_equal(made.present, [1, 1, 0])
 
 
 def test_words_are_scored_again_only_where_they_were_not():

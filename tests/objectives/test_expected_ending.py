@@ -8,6 +8,7 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tests.enumerated import WORTH
 from tfcap.decoding import Sample
 from tfcap.decoding.endings import SampleEndings
 from tfcap.decoding.endings import every_ending
@@ -15,7 +16,6 @@ from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
 from tfcap.layers import SoftEmbedding
-from tfcap.losses.retrieval_loss import hinge_effects
 from tfcap.models import RetrievalListener
 from tfcap.objectives import Episode
 from tfcap.objectives import ExpectedEnding
@@ -26,7 +26,6 @@ from tfcap.rewards import Reward
 from tfcap.rewards.retrieval import embedded_texts
 
 LENGTH = 3
-WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
 #: What the speaker goes on with, in all ways; and how sequences may end.
 GOING = np.array(list(itertools.product((3, 4), repeat=LENGTH)), "int32")
 SAID = tiny.captions(LENGTH)
@@ -72,24 +71,25 @@ class Told(PartialSamplingST):
         return ops.convert_to_tensor(self.stops, "float32")
 
 
+def flat(tape, value, speaker):
+    """The gradient by all weights of a speaker, in one row."""
+    slopes = tape.gradient(value, [v.value for v in speaker.weights])
+    return np.concatenate([np.ravel(x) for x in slopes])
+
+
+def exact(speaker):
+    """Chances of captions, and the gradient of their expected reward."""
+    worth = WORTH[SAID].sum(-1)
+    with tf.GradientTape() as tape:
+        chances = tiny.chances(speaker, LENGTH)
+        value = tf.reduce_sum(chances * (worth**2 - worth))
+    return chances.numpy(), flat(tape, value, speaker)
+
+
 def slope(speaker, objective, rows):
     with tf.GradientTape() as tape:
         loss, logs = objective.loss(Episode(speaker, tiny.batch(rows)))
-    slopes = tape.gradient(loss, [v.value for v in speaker.trainable_variables])
-    return -np.concatenate([np.ravel(x) for x in slopes]), loss, logs
-
-
-def exact(speaker, tokens):
-    """Chances of captions, and the gradient of their expected reward."""
-    words = tf.one_hot(tokens, tiny.VOCABULARY) * (tokens > 0)[..., None]
-    worth = tf.reduce_sum(tf.linalg.matvec(words, WORTH), axis=-1)
-    variables = [v.value for v in speaker.trainable_variables]
-    with tf.GradientTape() as tape:
-        scores = speaker.log_probs(speaker.begin(tiny.batch(1)), tokens[None])
-        chances = tf.exp(tf.reduce_sum(scores[0], axis=-1))
-        value = tf.reduce_sum(chances * (worth**2 - worth))
-    slopes = tape.gradient(value, variables)
-    return chances.numpy(), np.concatenate([np.ravel(x) for x in slopes])
+    return -flat(tape, loss, speaker), loss, logs
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_endings_have_the_probabilities_of_all_captions(speaker):
     joint = (going_on(speaker)[:, None] * chances).ravel()
     for caption, p in zip(np.reshape(every.tokens, (-1, LENGTH)), joint):
         total[tuple(caption)] = total.get(tuple(caption), 0.0) + p
-    wanted, _ = exact(speaker, SAID)
+    wanted, _ = exact(speaker)
     found = [total[tuple(caption)] for caption in SAID]
     np.testing.assert_allclose(found, wanted, rtol=1e-4)
     # What is said is one of these, scored as the speaker scores it.
@@ -153,9 +153,7 @@ def test_with_one_word_to_go_on_with_the_gradient_is_exact(speaker):
             end = tf.nn.softmax(logits[0, 2:4])[0]
             total += alive * end * (worth**2 - worth)
             alive, words = alive * (1 - end), tf.constant([3])
-    variables = [v.value for v in speaker.trainable_variables]
-    slopes = tape.gradient(total, variables)
-    wanted = np.concatenate([np.ravel(x) for x in slopes])
+    wanted = flat(tape, total, speaker)
     assert np.abs(wanted).max() > 0.1
     np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(logs["squared"], total, rtol=1e-4)
@@ -164,7 +162,7 @@ def test_with_one_word_to_go_on_with_the_gradient_is_exact(speaker):
 
 def test_the_bias_falls_to_that_of_sequences_of_fixed_length(speaker):
     """The exact mean of the estimator, over all that may be drawn."""
-    chances, wanted = exact(speaker, SAID)
+    chances, wanted = exact(speaker)
 
     def bias(words, likely, made):
         weights = (likely * len(likely))[:, None].astype("float32")
@@ -262,7 +260,6 @@ def test_it_is_exact_for_captions_that_are_each_others_negatives(negatives):
     images = np.random.default_rng(3).normal(size=(2, 1, 4)).astype("float32")
     inputs = {**tiny.batch(2), "image": images}
     reward = Retrieval(Pair(), 0.7, negatives)
-    variables = [v.value for v in speaker.trainable_variables]
     cells = {}
 
     def loss(stops):
@@ -287,27 +284,10 @@ def test_it_is_exact_for_captions_that_are_each_others_negatives(negatives):
         cells[i, j] = float(worth)
         weight = chances[i] * chances[j]
 
-        def flat(value, tape=tape):
-            slopes = tape.gradient(value, variables)
-            return np.concatenate([np.ravel(x) for x in slopes])
-
-        found = found - weight * flat(value)
-        wanted = wanted + flat(total)
+        found = found - weight * flat(tape, value, speaker)
+        wanted = wanted + flat(tape, total, speaker)
     assert np.ptp(list(cells.values())) > 0.1 and np.abs(wanted).max() > 0.01
     np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
-
-
-def test_effects_of_endings_are_those_in_the_place_of_the_drawn_one():
-    rng = np.random.default_rng(0)
-    images, texts = rng.normal(size=(3, 4)), rng.normal(size=(3, 6, 4))
-    drawn = rng.permuted(np.eye(3)[np.zeros((3, 2), int)], axis=-1) > 0
-    found = hinge_effects(images, texts, 0.3, 0.4, drawn=drawn)
-    texts = texts.reshape((3, 2, 3, 4))
-    for b, s, n in np.ndindex(3, 2, 3):
-        there = texts[drawn].reshape((3, 2, 4)).copy()
-        there[b, s] = texts[b, s, n]
-        alone = hinge_effects(images, there, 0.3, 0.4)
-        np.testing.assert_allclose(found[b, 3 * s + n], alone[b, s], atol=1e-9)
 
 
 def test_what_it_cannot_be_expected_of_is_refused():

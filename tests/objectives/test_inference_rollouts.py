@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from tests import dialogs
@@ -19,19 +20,16 @@ from tfcap.objectives import Episode
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import PrefixBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import Reward
 
 BATCH = speakers.batch(images=12, samples=1)
 DECODERS = [Greedy(max_length=5), BeamSearch(width=3, max_length=5)]
 
 
-class Ids(Reward):
+def ids(rollout, episode):
     """The sum of what a caption's words are called, its places counted."""
-
-    def call(self, rollout, episode):
-        places = 1.7 ** np.arange(rollout.tokens.shape[-1], dtype="float32")
-        ids = ops.cast(rollout.tokens, "float32")
-        return ops.sum(ids * places * rollout.mask, axis=-1)
+    places = 1.7 ** np.arange(rollout.tokens.shape[-1], dtype="float32")
+    words = ops.cast(rollout.tokens, "float32")
+    return ops.sum(words * places * rollout.mask, axis=-1)
 
 
 class Counted:
@@ -91,27 +89,24 @@ def test_words_of_inference_are_not_read_with_dropout(kind):
         dropped = decoder.decode(speaker, episode.state)
         assert (np.array(dropped.tokens) != np.array(said.tokens)).any()
     assert counted.begun == [True, False]
+    # A state that is given is that of all decoders.
+    given, state = Counted(speaker), speaker.begin(batch, training=True)
+    Episode(given, batch, state=state, training=True).rollout(DECODERS[0])
+    assert given.begun == []
 
 
 @pytest.mark.parametrize("kind", ["show_tell_every_step", "transformer"])
 def test_a_batch_is_read_once_where_dropout_is_off(kind):
-    speaker = Counted(speakers.speaker(kind, dropout=0.5, word_dropout=0.5))
-    episode = Episode(speaker, BATCH, training=True)
-    for decoder in DECODERS:
-        episode.rollout(decoder)
-    assert speaker.begun == [True]
-    speaker = Counted(noisy(kind)[0])
-    episode = Episode(speaker, BATCH)
-    for decoder in DECODERS:
-        episode.rollout(decoder)
-    assert speaker.begun == [False]
-
-
-def test_a_dialog_is_read_once_where_dropout_is_off():
-    speaker, batch = dialog_generator(0.0)
-    speaker = Counted(speaker)
-    Episode(speaker, batch, training=True).rollout(DECODERS[0])
-    assert speaker.begun == [True]
+    still = speakers.speaker(kind, dropout=0.5, word_dropout=0.5)
+    cases = [(still, BATCH, True), (noisy(kind)[0], BATCH, False)]
+    if kind == "transformer":
+        cases.append((*dialog_generator(0.0), True))
+    for speaker, batch, training in cases:
+        counted = Counted(speaker)
+        episode = Episode(counted, batch, training=training)
+        for decoder in DECODERS:
+            episode.rollout(decoder)
+        assert counted.begun == [training]
 
 
 def test_layers_that_learn_moments_are_read_again():
@@ -146,8 +141,8 @@ def test_baselines_are_worth_what_inference_says(decoder):
     speaker, _ = noisy("att2in")
     episode = Episode(speaker, BATCH, training=True)
     said = decoder.decode(speaker, speaker.begin(BATCH), BATCH["caption"])
-    expected = ops.mean(Ids()(said, episode), axis=1, keepdims=True)
-    baseline = DecoderBaseline(Ids(), decoder)
+    expected = ops.mean(ids(said, episode), axis=1, keepdims=True)
+    baseline = DecoderBaseline(ids, decoder)
     found = baseline(np.zeros((12, 1)), episode)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     credit = np.ones((12, 1, 5), "float32")
@@ -166,9 +161,9 @@ def test_continuations_go_on_as_the_sample_was_begun():
     speaker, _ = noisy("show_tell_every_step")
     episode = Episode(speaker, BATCH, training=True)
     sample = Told(Categorical(seed=0), max_length=3)
-    greedy = DecoderBaseline(Ids(), Greedy(max_length=3))
+    greedy = DecoderBaseline(ids, Greedy(max_length=3))
     objective = ScoreFunction(
-        Ids(), sample, PrefixBaseline(greedy), credit=MonteCarlo(1)
+        ids, sample, PrefixBaseline(greedy), credit=MonteCarlo(1)
     )
     objective.loss(episode)
     ((state, training),) = seen
@@ -178,18 +173,8 @@ def test_continuations_go_on_as_the_sample_was_begun():
 
 
 def test_no_gradient_passes_to_what_inference_reads():
-    import tensorflow as tf
-
     speaker, _ = noisy("show_tell_every_step")
     with tf.GradientTape() as tape:
         episode = Episode(speaker, BATCH, training=True)
         total = sum(ops.sum(part) for part in episode.inference_state)
     assert tape.gradient(total, speaker.image_state.kernel.value) is None
-
-
-def test_a_state_that_is_given_is_that_of_all_decoders():
-    speaker, _ = noisy("show_tell_every_step")
-    counted, state = Counted(speaker), speaker.begin(BATCH, training=True)
-    episode = Episode(counted, BATCH, state=state, training=True)
-    episode.rollout(DECODERS[0])
-    assert counted.begun == []

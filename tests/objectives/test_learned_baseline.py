@@ -7,17 +7,17 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
-from tests.objectives.test_score_function import Worth
-from tests.objectives.test_score_function import estimates
-from tests.objectives.test_score_function import exact_gradient
+from tests.enumerated import Worth
+from tests.enumerated import assert_unbiased
+from tests.enumerated import estimates
+from tests.enumerated import exact_gradient
+from tests.enumerated import worth
 from tests.training.resumed import restore
 from tests.training.resumed import save
-from tfcap.decoding import Rollout
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.objectives import Episode
 from tfcap.objectives import LearnedBaseline
-from tfcap.objectives import MonteCarlo
 from tfcap.objectives import ScoreFunction
 from tfcap.training import JointTraining
 from tfcap.training import Learner
@@ -45,8 +45,8 @@ def learned(units=(), **options):
     return LearnedBaseline(tiny.VOCABULARY, units, **options)
 
 
-def fitted(samples, baseline, speaker, credit=None, steps=300):
-    objective = ScoreFunction(Worth(), samples, baseline, credit=credit)
+def fitted(samples, baseline, speaker, steps=300):
+    objective = ScoreFunction(Worth(), samples, baseline)
     learner = Learner(baseline.network, objective)
     model = JointTraining(speaker, {"baseline": learner})
     model.compile(keras.optimizers.Adam(0.05))
@@ -58,14 +58,10 @@ def fitted(samples, baseline, speaker, credit=None, steps=300):
 
 
 def test_states_are_those_in_which_words_are_drawn():
-    speaker, samples = Mindful(2), decoder(2, 3)
-    said = samples.decode(speaker, speaker.begin(tiny.batch(4)))
-    tokens = np.array(said.tokens)
-    states = np.array(said.states)
+    said = tiny.decode(decoder(2, 3), Mindful(2), 4)
+    tokens, states = np.array(said.tokens), np.array(said.states)
     assert states.shape == (4, 2, 3, tiny.VOCABULARY)
-    read = np.concatenate(
-        [np.full((4, 2, 1), tiny.BOS), tokens[..., :-1]], axis=-1
-    )
+    read = np.insert(tokens[..., :-1], 0, tiny.BOS, axis=-1)
     there = np.array(said.mask) > 0
     np.testing.assert_array_equal(states.argmax(-1)[there], read[there])
 
@@ -76,102 +72,66 @@ def test_the_mean_gradient_stays_the_exact_one():
     baseline = learned()
     baseline.network.layers[-1].bias.assign([2.0])
     found = estimates(speaker, ScoreFunction(Worth(), samples, baseline))
-    error = found.std(0, ddof=1) / np.sqrt(len(found))
-    gap = np.abs(found.mean(0) - exact_gradient(speaker))
-    assert (gap <= 4.5 * error + 1e-6).all()
-    assert error.max() < 0.03 * np.abs(exact_gradient(speaker)).max()
+    assert_unbiased(found, exact_gradient(speaker, worth))
 
 
 def test_fitted_alone_it_expects_what_beginnings_are_worth():
     speaker, samples = Mindful(2), decoder(4)
     baseline = learned()
     fitted(samples, baseline, speaker)
-    table = ops.convert_to_numpy(speaker.table)
-    captions = tiny.captions(2)
-    p = np.array([tiny.probability(table, c) for c in captions])
-    mask = (captions > 0).astype("float32")
-    worth = np.array(Worth()(Rollout(captions[None], mask[None]), None))[0]
+    captions, p = tiny.captions(2), np.array(tiny.chances(speaker))
+    values = p * worth(captions)
     episode = Episode(speaker, tiny.batch(50))
     rollout = episode.rollout(samples)
-    values = np.array(baseline(None, episode.scoring(rollout)))
-    tokens = np.array(rollout.tokens)
-    np.testing.assert_allclose(values[..., 0], (p * worth).sum(), atol=0.25)
+    found = np.array(baseline(None, episode.scoring(rollout)))
+    np.testing.assert_allclose(found[..., 0], values.sum(), atol=0.25)
     for first in (3, 4):
         begins = captions[:, 0] == first
-        expected = (p * worth)[begins].sum() / p[begins].sum()
-        at = values[..., 1][tokens[..., 0] == first]
+        expected = values[begins].sum() / p[begins].sum()
+        at = found[..., 1][np.array(rollout.tokens)[..., 0] == first]
         np.testing.assert_allclose(at, expected, atol=0.25)
-
-
-def test_it_quietens_the_gradient():
-    class MostlyGood(Worth):
-        def call(self, rollout, episode):
-            return 5.0 + super().call(rollout, episode)
-
-    def noise(make):
-        speaker, samples = Mindful(2), decoder(1)
-        baseline = make(samples, speaker)
-        objective = ScoreFunction(MostlyGood(), samples, baseline)
-        return estimates(speaker, objective, repeats=30).var(0).sum()
-
-    def trained(samples, speaker):
-        baseline = learned()
-        fitted(samples, baseline, speaker)
-        bias = baseline.network.layers[-1].bias
-        bias.assign(bias + 5.0)
-        return baseline
-
-    assert noise(trained) < 0.3 * noise(lambda *_: None)
+    # A baseline near what is expected quietens the gradient.
+    bias = baseline.network.layers[-1].bias
+    bias.assign(bias + 5.0)
+    quiet, plain = (
+        estimates(speaker, ScoreFunction(Worth(5.0), decoder(), x), repeats=30)
+        for x in (baseline, None)
+    )
+    assert quiet.var(0).sum() < 0.3 * plain.var(0).sum()
 
 
 def test_the_speaker_does_not_feel_its_loss():
     speaker, samples = Mindful(2), decoder(2)
     baseline = learned((6,), weight=3.0)
-
-    def gradient(baseline):
-        objective = ScoreFunction(Worth(), samples, baseline)
-        episode = Episode(speaker, tiny.batch(8))
-        with tf.GradientTape(persistent=True) as tape:
-            rollout = episode.rollout(samples)
-            rewards = Worth()(rollout, episode)
-            values = baseline(rewards, episode.scoring(rollout))
-            loss = ops.sum(baseline.losses(rewards, values, rollout.mask))
-        assert objective.layers()[-1] is baseline.network
-        return [
-            tape.gradient(loss, network.trainable_variables[0].value)
-            for network in (speaker, baseline.network)
-        ]
-
-    of_speaker, own = gradient(baseline)
+    objective = ScoreFunction(Worth(), samples, baseline)
+    assert objective.layers()[-1] is baseline.network
+    episode = Episode(speaker, tiny.batch(8))
+    with tf.GradientTape() as tape:
+        rollout = episode.rollout(samples)
+        rewards = Worth()(rollout, episode)
+        values = baseline(rewards, episode.scoring(rollout))
+        loss = ops.sum(baseline.losses(rewards, values, rollout.mask))
+    networks = speaker, baseline.network
+    sources = [network.trainable_variables[0].value for network in networks]
+    of_speaker, own = tape.gradient(loss, sources)
     assert of_speaker is None
     assert np.abs(np.array(own)).max() > 0
 
 
-def test_it_is_fitted_alone_and_then_beside_the_speaker(tmp_path):
+def test_it_is_trained_beside_the_speaker_and_saved_once(tmp_path):
     speaker, samples = Mindful(2), decoder(4)
     baseline = learned((6,))
     objective = ScoreFunction(Worth(), samples, baseline)
-    data = tf.data.Dataset.from_tensors(tiny.batch(100)).repeat(60)
-
-    def train(game, optimizers):
-        game.compile(optimizers)
-        return game.fit(data, epochs=2, verbose=0, shuffle=False).history
-
+    networks = {"speaker": speaker, "baseline": baseline.network}
+    both = JointTraining(
+        speaker, {name: Learner(x, objective) for name, x in networks.items()}
+    )
     adam = keras.optimizers.Adam(0.05)
-    fitted = Learner(baseline.network, objective)
-    before = speaker.get_weights()[0]
-    alone = JointTraining(speaker, {"baseline": fitted})
-    history = train(alone, adam)
-    assert abs(history["worth_advantage"][1]) < 0.1
-    assert history["worth"][1] > 0.5
-    np.testing.assert_array_equal(speaker.get_weights()[0], before)
-    own = baseline.network.get_weights()
-    learner = Learner(speaker, objective)
-    both = JointTraining(speaker, {"speaker": learner, "baseline": fitted})
-    own_rate = keras.optimizers.SGD(0.05)
-    history = train(both, {"speaker": own_rate, "baseline": adam})
-    rewards = history["worth"]
-    assert rewards[1] > rewards[0]
+    both.compile({"speaker": _sgd(), "baseline": adam})
+    before, own = speaker.get_weights()[0], baseline.network.get_weights()
+    data = tf.data.Dataset.from_tensors(tiny.batch(100)).repeat(30)
+    rewards = both.fit(data, epochs=2, verbose=0, shuffle=False).history
+    assert rewards["worth"][1] > rewards["worth"][0]
     assert (speaker.get_weights()[0] != before).any()
     after = baseline.network.get_weights()
     assert all((a != b).any() for a, b in zip(own, after, strict=True))
@@ -207,26 +167,17 @@ def _sgd():
     return keras.optimizers.SGD(0.1)
 
 
-def test_it_may_follow_credit_word_by_word():
-    speaker, samples = Mindful(2), decoder(2)
-    objective = ScoreFunction(
-        Worth(), samples, learned((4,)), credit=MonteCarlo(2)
-    )
-    loss, logs = objective.loss(Episode(speaker, tiny.batch(4)))
-    assert np.isfinite(float(loss)) and "worth" in logs
-
-
-def test_a_decoder_that_forgets_is_refused():
-    objective = ScoreFunction(Worth(), Sample(), LearnedBaseline(5))
-    with pytest.raises(ValueError, match="`decoder` must keep the states"):
+@pytest.mark.parametrize(
+    ("samples", "units", "message"),
+    [
+        (Sample(), 5, "`decoder` must keep the states"),
+        (decoder(), 7, "state_units=7 for states of shape"),
+    ],
+)
+def test_states_that_it_cannot_read_are_refused(samples, units, message):
+    objective = ScoreFunction(Worth(), samples, LearnedBaseline(units))
+    with pytest.raises(ValueError, match=message):
         objective.loss(Episode(Mindful(), tiny.batch(2)))
-
-
-def test_a_state_of_another_size_is_refused():
-    speaker, samples = Mindful(), decoder()
-    objective = ScoreFunction(Worth(), samples, LearnedBaseline(7))
-    with pytest.raises(ValueError, match="state_units=7 for states of shape"):
-        objective.loss(Episode(speaker, tiny.batch(2)))
 
 
 def test_its_loss_is_a_mean_over_words():

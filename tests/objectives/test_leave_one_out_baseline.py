@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
-import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tests.enumerated import WORTH
 from tests.enumerated import exact_gradient
+from tests.enumerated import gradient
 from tfcap.decoding import Rollout
 from tfcap.decoding import SumAndSample
 from tfcap.objectives import DecoderBaseline
@@ -13,20 +14,11 @@ from tfcap.objectives import LeaveOneOutBaseline
 from tfcap.objectives import RunningMeanBaseline
 from tfcap.objectives import SampleMeanBaseline
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import Reward
-
-WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
 
 
-class Worth(Reward):
-    def call(self, rollout, episode):
-        return 3.0 + ops.sum(ops.take(WORTH, rollout.tokens), axis=-1)
-
-
-class MaskedWorth(Reward):
-    def call(self, rollout, episode):
-        worth = ops.take(WORTH, rollout.tokens) * rollout.mask
-        return 3.0 + ops.sum(worth, axis=-1)
+def reward(rollout, episode):
+    worth = ops.take(WORTH, rollout.tokens) * rollout.mask
+    return 3.0 + ops.sum(worth, axis=-1)
 
 
 def worth(tokens):
@@ -50,8 +42,7 @@ class Outcome(SumAndSample):
 def mean_gradient(speaker, rest, baseline):
     """Over all draws of the rest, by their probabilities."""
     tokens, width = tiny.captions(), 4
-    scores = speaker.log_probs(speaker.begin(tiny.batch(1)), tokens[None])
-    p = np.exp(scores.numpy()[0].sum(-1))
+    p = np.array(tiny.chances(speaker))
     order = np.argsort(-p)
     beam, others = order[:width], order[width:]
     share = p[others] / p[others].sum()
@@ -59,16 +50,16 @@ def mean_gradient(speaker, rest, baseline):
     for draw in np.ndindex(*[len(others)] * rest):
         decoder = Outcome(width, rest, 2)
         decoder.outcome = tokens[[*beam, *others[list(draw)]]]
-        expected = LeaveOneOutBaseline() if baseline else None
-        term = ScoreFunction(Worth(), decoder, expected)
-        with tf.GradientTape() as tape:
-            loss, _ = term.loss(Episode(speaker, tiny.batch(1)))
-        slope = -tape.gradient(loss, speaker.table.value).numpy()
-        total = total + share[list(draw)].prod() * slope
+        term = ScoreFunction(reward, decoder, baseline)
+        slope, *_ = gradient(speaker, term, tiny.batch(1))
+        total = total - share[list(draw)].prod() * slope
     return total
 
 
-@pytest.mark.parametrize("rest, baseline", [(1, False), (1, True), (2, True)])
+@pytest.mark.parametrize(
+    "rest, baseline",
+    [(1, None), (1, LeaveOneOutBaseline()), (2, LeaveOneOutBaseline())],
+)
 def test_the_mean_gradient_is_the_exact_one(rest, baseline):
     speaker = tiny.TableSpeaker(2)
     found = mean_gradient(speaker, rest, baseline)
@@ -78,23 +69,26 @@ def test_the_mean_gradient_is_the_exact_one(rest, baseline):
 
 def test_a_real_draw_is_trained_on():
     speaker, decoder = tiny.TableSpeaker(2), SumAndSample(3, 2, 2, seed=0)
-    term = ScoreFunction(Worth(), decoder, LeaveOneOutBaseline())
-    with tf.GradientTape() as tape:
-        loss, logs = term.loss(Episode(speaker, tiny.batch(2)))
-    assert np.abs(tape.gradient(loss, speaker.table.value)).max() > 1e-3
+    term = ScoreFunction(reward, decoder, LeaveOneOutBaseline())
+    slope, _, logs = gradient(speaker, term, tiny.batch(2))
+    assert np.abs(slope).max() > 1e-3
     # Near the expectation, of which most is exact.
-    scores = speaker.log_probs(
-        speaker.begin(tiny.batch(1)), tiny.captions()[None]
-    )
-    p = np.exp(scores.numpy()[0].sum(-1))
-    expected = (p * worth(tiny.captions())).sum()
+    expected = np.sum(tiny.chances(speaker) * worth(tiny.captions()))
     assert float(logs["reward"]) == pytest.approx(expected, abs=0.5)
 
 
-def test_means_of_samples_are_refused():
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baseline": SampleMeanBaseline()}, "Use LeaveOneOutBaseline"),
+        # A deviation of a row would count sequences, whatever they weigh.
+        ({"standardize": True}, "`standardize` must be False or"),
+    ],
+)
+def test_what_counts_sequences_is_refused(options, message):
     decoder = SumAndSample(3, 2, 2, seed=0)
-    term = ScoreFunction(Worth(), decoder, SampleMeanBaseline())
-    with pytest.raises(ValueError, match="Use LeaveOneOutBaseline"):
+    term = ScoreFunction(reward, decoder, **options)
+    with pytest.raises(ValueError, match=message):
         term.loss(Episode(tiny.TableSpeaker(), tiny.batch(1)))
 
 
@@ -106,44 +100,32 @@ def test_other_baselines_weigh_sequences_too():
     weights = episode.rollout(decoder).weights.numpy()[0]
     wanted = (weights * worth(decoder.outcome)).sum()
     zeros = np.zeros((1, 4), "float32")
-    found = DecoderBaseline(Worth(), decoder)(zeros, episode)
+    found = DecoderBaseline(reward, decoder)(zeros, episode)
     np.testing.assert_allclose(found, [[wanted]], rtol=1e-5)
     running = RunningMeanBaseline(0.5)
-    ScoreFunction(Worth(), decoder, running).loss(episode)
+    ScoreFunction(reward, decoder, running).loss(episode)
     np.testing.assert_allclose(running.value(), wanted, rtol=1e-5)
-    # A deviation of a row would count sequences, whatever they weigh.
-    term = ScoreFunction(Worth(), decoder, standardize=True)
-    with pytest.raises(ValueError, match="`standardize` must be False or"):
-        term.loss(episode)
 
 
-@pytest.mark.parametrize("compare", [True, False])
+@pytest.mark.parametrize("baseline", [None, LeaveOneOutBaseline()])
 @pytest.mark.parametrize("pad", [0, tiny.EOS])
 @pytest.mark.parametrize("width", [7, 5])
-def test_a_beam_of_everything_has_the_exact_gradient(compare, pad, width):
+def test_a_beam_of_everything_has_the_exact_gradient(baseline, pad, width):
     """Also where beams are empty, and where a caption is an end alone."""
-    speaker = tiny.TableSpeaker(1)
+    speaker, tokens = tiny.TableSpeaker(1), tiny.captions()
     if width == 5:
         speaker.table.assign(speaker.table - 1e9 * np.eye(5)[4])
-    wanted = exact_gradient(speaker, worth)
+    wanted, p = exact_gradient(speaker, worth), np.array(tiny.chances(speaker))
     speaker.pad = pad
-    decoder = SumAndSample(width, 2, 2, seed=0)
-    expected = LeaveOneOutBaseline() if compare else None
-    term = ScoreFunction(MaskedWorth(), decoder, expected)
-    with tf.GradientTape() as tape:
-        inputs = tiny.batch(2, [[[3, tiny.EOS]]] * 2)
-        loss, logs = term.loss(Episode(speaker, inputs))
-    found = -tape.gradient(loss, speaker.table.value).numpy()
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
-    tokens = tiny.captions()
-    scores = speaker.log_probs(speaker.begin(tiny.batch(1)), tokens[None])
-    p = np.exp(scores.numpy()[0].sum(-1))
-    length = (tokens > 0).sum(-1)
+    term = ScoreFunction(reward, SumAndSample(width, 2, 2, seed=0), baseline)
+    inputs = tiny.batch(2, [[[3, tiny.EOS]]] * 2)
+    found, _, logs = gradient(speaker, term, inputs)
+    np.testing.assert_allclose(-found, wanted, rtol=1e-4, atol=1e-6)
     mean = (p * worth(tokens)).sum()
     expected = {
         "reward": mean,
         "reward_std": np.sqrt((p * (worth(tokens) - mean) ** 2).sum()),
-        "reward_mean_length": (p * length).sum(),
+        "reward_mean_length": (p * (tokens > 0).sum(-1)).sum(),
     }
     for name, value in expected.items():
         assert float(logs[name]) == pytest.approx(value, rel=1e-4), name

@@ -4,8 +4,11 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
-from tests.objectives.test_score_function import Worth
-from tests.objectives.test_score_function import estimates
+from tests.enumerated import Worth
+from tests.enumerated import assert_unbiased
+from tests.enumerated import estimates
+from tests.enumerated import exact_gradient
+from tests.enumerated import worth
 from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
 from tfcap.decoding import Sample
@@ -49,17 +52,12 @@ class Thirds(Categorical):
         return (ops.cast(places, "float32") + 0.5) / 3.0
 
 
-def worth(captions):
-    mask = (captions > 0).astype("float32")
-    return np.array(Worth()(Rollout(captions[None], mask[None]), None))[0]
-
-
 def value(table, beginning, length):
     """What a beginning is worth, by enumeration of its ends."""
     captions = tiny.captions(length)
-    keep = (captions[:, : len(beginning)] == beginning).all(-1)
-    p = np.array([tiny.probability(table, c) for c in captions[keep]])
-    return (p * worth(captions[keep])).sum() / p.sum()
+    captions = captions[(captions[:, : len(beginning)] == beginning).all(-1)]
+    p = np.array([tiny.probability(table, c) for c in captions])
+    return (p * worth(captions)).sum() / p.sum()
 
 
 def credit(speaker, decoder, count):
@@ -103,6 +101,13 @@ def even_speaker():
     return speaker
 
 
+def everything(length):
+    """Such a speaker, all that it can say, and how likely that is."""
+    speaker = even_speaker()
+    told = Told(tiny.captions(length)[:, None], Thirds())
+    return speaker, told, np.array(tiny.chances(speaker, length))
+
+
 def expected_gradient(speaker, told, p, reward=None, **options):
     """Of an estimator, over everything that can be said."""
     objective = ScoreFunction(reward or Worth(), told, **options)
@@ -113,55 +118,38 @@ def expected_gradient(speaker, told, p, reward=None, **options):
     return tape.gradient(expected, speaker.table.value).numpy()
 
 
-@pytest.mark.parametrize("quieter", [False, True])
+@pytest.mark.parametrize("baseline", [None, PrefixBaseline()])
 def test_the_expected_gradient_is_that_of_the_plain_reward_to_the_digit(
-    quieter,
+    baseline,
 ):
     # Two words, each of three: three continuations enumerate what may come.
-    speaker, captions = even_speaker(), tiny.captions(2)
-    table = ops.convert_to_numpy(speaker.table)
-    p = np.array([tiny.probability(table, c) for c in captions], "float32")
-    told = Told(captions[:, None], Thirds())
+    speaker, told, p = everything(2)
     plain = expected_gradient(speaker, told, p)
     assert np.abs(plain).max() > 0.1
-    baseline = PrefixBaseline() if quieter else None
     options = {"credit": MonteCarlo(3), "baseline": baseline}
     found = expected_gradient(speaker, told, p, **options)
     np.testing.assert_allclose(found, plain, atol=1e-6)
-    exact = exact_gradient(speaker, 2)
+    exact = exact_gradient(speaker, worth)
     np.testing.assert_allclose(-found, exact, atol=1e-6)
 
 
-SOME = {
-    "all": MonteCarlo(9),
-    "second": MonteCarlo(9, rollout_every=2),
-    "none": MonteCarlo(9, rollout_every=3),
-}
-
-
-@pytest.mark.parametrize("some", SOME)
-def test_some_beginnings_are_enough_for_the_expected_gradient(some):
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_some_beginnings_are_enough_for_the_expected_gradient(every):
     # Nine continuations of two words enumerate them, too.
-    speaker, captions, credit = even_speaker(), tiny.captions(3), SOME[some]
-    table = ops.convert_to_numpy(speaker.table)
-    p = np.array([tiny.probability(table, c) for c in captions], "float32")
-    told = Told(captions[:, None], Thirds())
-    exact = exact_gradient(speaker, 3)
+    speaker, told, p = everything(3)
+    credit = MonteCarlo(9, rollout_every=every)
+    exact = exact_gradient(speaker, worth, 3)
+
+    def found(credit, baseline):
+        options = {"credit": credit, "baseline": baseline}
+        return -expected_gradient(speaker, told, p, **options)
+
     for baseline in (None, PrefixBaseline()):
-        found = expected_gradient(
-            speaker, told, p, credit=credit, baseline=baseline
-        )
-        np.testing.assert_allclose(-found, exact, atol=1e-6)
-    if some in ("second", "none"):
+        np.testing.assert_allclose(found(credit, baseline), exact, atol=1e-6)
+    if every > 1:
         # Of a baseline that knows the word, this would be wrong.
-        found = expected_gradient(
-            speaker,
-            told,
-            p,
-            credit=lambda *args: credit(*args),
-            baseline=PrefixBaseline(),
-        )
-        assert np.abs(found + exact).max() > 0.1 * np.abs(exact).max()
+        wrong = found(lambda *args: credit(*args), PrefixBaseline())
+        assert np.abs(wrong - exact).max() > 0.1 * np.abs(exact).max()
 
 
 def test_a_word_has_the_value_of_the_next_beginning_that_is_continued():
@@ -188,53 +176,30 @@ def test_a_word_has_the_value_of_the_next_beginning_that_is_continued():
     np.testing.assert_array_equal(found[2], [30] * 5)
 
 
-def exact_gradient(speaker, length):
-    captions = tiny.captions(length)
-    with tf.GradientTape() as tape:
-        state = speaker.begin(tiny.batch(1))
-        chances = ops.sum(speaker.log_probs(state, captions[None])[0], axis=-1)
-        expected = ops.sum(ops.exp(chances) * worth(captions))
-    return tape.gradient(expected, speaker.table.value).numpy()
-
-
 #: Without one and with its own, the gradient is enumerated above.
-BASELINES = {
-    "prefix_greedy": PrefixBaseline(
-        DecoderBaseline(Worth(), Greedy(max_length=3))
-    ),
-    "greedy": DecoderBaseline(Worth(), Greedy(max_length=3)),
-    "leave_one_out": LeaveOneOutBaseline(),
-}
+GREEDY = DecoderBaseline(Worth(), Greedy(max_length=3))
 
 
-@pytest.mark.parametrize("baseline", BASELINES)
+@pytest.mark.parametrize(
+    "baseline", [PrefixBaseline(GREEDY), GREEDY, LeaveOneOutBaseline()]
+)
 def test_one_continuation_is_enough_for_the_mean_gradient(baseline):
     speaker = tiny.TableSpeaker(2)
-    objective = ScoreFunction(
-        Worth(), sample(2), BASELINES[baseline], credit=MonteCarlo(1)
-    )
-    found = estimates(speaker, objective, rows=500, repeats=60)
-    exact = exact_gradient(speaker, 3)
-    error = found.std(0, ddof=1) / np.sqrt(len(found))
-    assert (np.abs(found.mean(0) - exact) <= 4.5 * error + 1e-6).all()
-    # The test would notice a gradient that is wrong by a tenth.
-    assert error.max() < 0.03 * np.abs(exact).max()
+    term = ScoreFunction(Worth(), sample(2), baseline, credit=MonteCarlo(1))
+    found = estimates(speaker, term, repeats=30)
+    assert_unbiased(found, exact_gradient(speaker, worth, 3), 0.05)
 
 
 def test_early_feedback_quietens_the_gradient():
     # What counts is the first word, and what follows is noise.
-    class FirstWord(Reward):
-        name = "first_word"
-
-        def call(self, rollout, episode):
-            worth = ops.array([0.0, 0.0, 1.0, 3.0, -3.0])
-            words = ops.take(worth, rollout.tokens) * rollout.mask
-            return words[..., 0] + 2.0 * ops.sum(words[..., 1:], axis=-1)
+    def first_word(rollout, episode):
+        worth = ops.array([0.0, 0.0, 1.0, 3.0, -3.0])
+        words = ops.take(worth, rollout.tokens) * rollout.mask
+        return words[..., 0] + 2.0 * ops.sum(words[..., 1:], axis=-1)
 
     def noise(**options):
-        speaker = even_speaker()
-        objective = ScoreFunction(FirstWord(), sample(length=4), **options)
-        return estimates(speaker, objective, 200, 30).var(0).sum()
+        objective = ScoreFunction(first_word, sample(length=4), **options)
+        return estimates(even_speaker(), objective, 200, 30).var(0).sum()
 
     plain = noise()
     early = noise(credit=MonteCarlo(4))
@@ -243,54 +208,65 @@ def test_early_feedback_quietens_the_gradient():
 
 
 def test_what_is_logged_is_the_reward_of_sentences():
-    speaker, tokens = tiny.TableSpeaker(), [[[3, 4, 2]], [[4, 2, 0]]]
-    told = Told(tokens)
-    objective = ScoreFunction(
-        Worth(), told, PrefixBaseline(), credit=MonteCarlo(2)
-    )
-    _, logs = objective.loss(Episode(speaker, tiny.batch(2)))
-    wanted = worth(np.array(tokens)[:, 0])
-    np.testing.assert_allclose(
-        logs["worth"], wanted.mean(), rtol=1e-6, atol=1e-6
-    )
+    told = Told([[[3, 4, 2]], [[4, 2, 0]]])
+    credit = MonteCarlo(2)
+    term = ScoreFunction(Worth(), told, PrefixBaseline(), credit=credit)
+    _, logs = term.loss(Episode(tiny.TableSpeaker(), tiny.batch(2)))
+    assert float(logs["worth"]) == pytest.approx(worth(told.tokens).mean())
 
 
-def test_all_continuations_are_scored_in_one_call_beside_their_batch():
-    seen = []
+@pytest.mark.parametrize("training", [True, False])
+def test_all_continuations_are_scored_in_one_call_beside_their_batch(training):
+    seen, asked = [], []
 
-    class Curious(ConstantReward):
-        def call(self, rollout, episode):
-            seen.append((rollout.tokens.shape, rollout.words, episode))
-            return super().call(rollout, episode)
+    def curious(rollout, episode):
+        seen.append((rollout.tokens.shape, episode.state, {*asked}))
+        asked.clear()
+        return ops.ones(rollout.tokens.shape[:2])
 
-    episode = Episode(tiny.TableSpeaker(), tiny.batch(2), training=True)
-    objective = ScoreFunction(Curious(), sample(2, 4), credit=MonteCarlo(3))
-    objective.per_sample_loss(episode)
-    shapes, words, episodes = zip(*seen)
-    assert shapes == ((2, 2, 4), (2, 2 * 3 * 3, 4))
-    assert words[1] is None and episodes[1].state is episode.state
+    class Asked(tiny.TableSpeaker):
+        def step(self, words, state, training=False):
+            asked.append(training)
+            return super().step(words, state, training)
+
+    episode = Episode(Asked(1), tiny.batch(2), training=training)
+    credited(curious, sample(2, 4), 3).per_sample_loss(episode)
+    # Words go on with dropout where they were drawn with it.
+    assert seen == [
+        ((2, 2, 4), episode.state, {training}),
+        ((2, 2 * 3 * 3, 4), episode.state, {training}),
+    ]
 
 
-def test_what_cannot_be_credited_is_refused():
-    for name in ("num_continuations", "rollout_every"):
-        with pytest.raises(ValueError, match=f"`{name}`.*Received: {name}=0"):
-            MonteCarlo(**{name: 0})
-    episode = Episode(tiny.TableSpeaker(), tiny.batch(2))
-    with pytest.raises(TypeError, match="any prefix.*decoder=Greedy"):
-        ScoreFunction(
-            ConstantReward(), Greedy(max_length=2), credit=MonteCarlo()
-        )
-    once = Sample(no_repeat_ngram=3)
-    with pytest.raises(ValueError, match="`no_repeat_ngram` must be 0"):
-        ScoreFunction(ConstantReward(), once, credit=MonteCarlo())
+def by_word(rollout, episode):
+    return rollout.mask
 
-    class Words(Reward):
-        def call(self, rollout, episode):
-            return rollout.mask
 
-    objective = ScoreFunction(Words(), sample(), credit=MonteCarlo())
-    with pytest.raises(ValueError, match="one number a sequence"):
-        objective.loss(episode)
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MonteCarlo(0), "`num_continuations`.*num_continuations=0"),
+        (lambda: MonteCarlo(1, 0), "`rollout_every`.*rollout_every=0"),
+        (lambda: credited(Worth(), Greedy(2)), "any prefix.*decoder=Greedy"),
+        (
+            lambda: credited(Worth(), Sample(no_repeat_ngram=3)),
+            "`no_repeat_ngram` must be 0",
+        ),
+        (
+            lambda: credited(by_word, sample()).loss(
+                Episode(tiny.TableSpeaker(), tiny.batch(2))
+            ),
+            "one number a sequence",
+        ),
+    ],
+)
+def test_what_cannot_be_credited_is_refused(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
+
+
+def credited(reward, decoder, count=1):
+    return ScoreFunction(reward, decoder, credit=MonteCarlo(count))
 
 
 def contrast(**options):
@@ -313,25 +289,5 @@ def test_rewards_of_more_than_a_sentence_are_refused(reward):
     for refused in (make(), ConstantReward() + 0.1 * make()):
         ScoreFunction(refused, sample(2))
         with pytest.raises(ValueError, match=f"must not .*{what}"):
-            ScoreFunction(refused, sample(2), credit=MonteCarlo())
-    ScoreFunction(
-        contrast(directions=("image",)), sample(), credit=MonteCarlo()
-    )
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_words_go_on_as_they_were_drawn(training):
-    """With dropout where the sequence itself was drawn with it."""
-    asked = []
-
-    class Asked(tiny.TableSpeaker):
-        def step(self, words, state, training=False):
-            asked.append(training)
-            return super().step(words, state, training)
-
-    episode = Episode(Asked(1), tiny.batch(2), training=training)
-    decoder = sample()
-    rewards = Worth()(episode.rollout(decoder), episode)
-    asked.clear()
-    MonteCarlo(2)(rewards, episode, Worth(), decoder)
-    assert asked and set(asked) == {training}
+            credited(refused, sample(2))
+    credited(contrast(directions=("image",)), sample())

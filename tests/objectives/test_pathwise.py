@@ -4,17 +4,16 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tests.enumerated import WORTH
+from tests.enumerated import gradient
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import PartialSamplingST
-from tfcap.objectives import Episode
 from tfcap.objectives import Pathwise
 from tfcap.rewards import ConstantReward
 from tfcap.rewards import Reward
-
-WORTH = np.array([0.0, 0.0, 0.5, 2.0, -1.0], "float32")
 
 
 class SoftWorth(Reward):
@@ -25,20 +24,16 @@ class SoftWorth(Reward):
         self.power = power
 
     def call(self, rollout, episode):
-        return (
-            ops.sum(ops.matmul(rollout.listener_inputs, WORTH), axis=-1)
-            ** self.power
-        )
+        words = ops.matmul(rollout.listener_inputs, WORTH)
+        return ops.sum(words, axis=-1) ** self.power
 
 
-def gradient(channel, power=1, rows=1, length=1, feedback="index"):
-    speaker = tiny.TableSpeaker(2)
+def found(channel, power=1, rows=1, length=1, feedback="index"):
+    """Gradient of the reward, the loss and the logs."""
     decoder = Sample(channel, max_length=length, feedback=feedback)
-    with tf.GradientTape() as tape:
-        loss, logs = Pathwise(SoftWorth(power), decoder).loss(
-            Episode(speaker, tiny.batch(rows))
-        )
-    return -tape.gradient(loss, speaker.table.value).numpy(), loss, logs
+    term = Pathwise(SoftWorth(power), decoder)
+    slope, *rest = gradient(tiny.TableSpeaker(2), term, tiny.batch(rows))
+    return -slope, *rest
 
 
 def exact(power, rho):
@@ -54,30 +49,30 @@ def exact(power, rho):
 
 
 def test_whole_distributions_give_the_exact_gradient():
-    found, _, _ = gradient(PartialSamplingST(1.0), power=3)
-    np.testing.assert_allclose(found, exact(3, 1.0), rtol=1e-4, atol=1e-6)
+    slope, *_ = found(PartialSamplingST(1.0), power=3)
+    np.testing.assert_allclose(slope, exact(3, 1.0), rtol=1e-4, atol=1e-6)
 
 
 def test_straight_through_is_exact_for_a_linear_reward():
-    found, _, _ = gradient(PartialSamplingST(0.0, seed=0), rows=64)
-    np.testing.assert_allclose(found, exact(1, 0.0), rtol=1e-4, atol=1e-6)
+    slope, *_ = found(PartialSamplingST(0.0, seed=0), rows=64)
+    np.testing.assert_allclose(slope, exact(1, 0.0), rtol=1e-4, atol=1e-6)
 
 
 def test_straight_through_is_biased_for_a_square_as_its_formula_says():
     # d/dp of the square at the drawn word: 2 * worth(word) * worth.
-    found, _, _ = gradient(PartialSamplingST(0.0, seed=0), power=2, rows=40_000)
+    slope, *_ = found(PartialSamplingST(0.0, seed=0), power=2, rows=40_000)
     table = ops.convert_to_numpy(tiny.TableSpeaker(2).table)[tiny.BOS]
     p = np.exp(table) * [0, 0, 1, 1, 1]
     p /= p.sum()
-    slope = 2 * (p @ WORTH) * WORTH
-    expected = p * (slope - p @ slope)
-    np.testing.assert_allclose(found[tiny.BOS], expected, atol=0.03)
-    assert np.abs(found - exact(2, 0.0)).max() > 0.1
+    rise = 2 * (p @ WORTH) * WORTH
+    expected = p * (rise - p @ rise)
+    np.testing.assert_allclose(slope[tiny.BOS], expected, atol=0.03)
+    assert np.abs(slope - exact(2, 0.0)).max() > 0.1
 
 
 def test_relaxed_feedback_carries_gradients_from_word_to_word():
-    by_index, _, _ = gradient(GumbelSoftmaxST(seed=1), rows=64, length=2)
-    relaxed, _, _ = gradient(
+    by_index, *_ = found(GumbelSoftmaxST(seed=1), rows=64, length=2)
+    relaxed, *_ = found(
         GumbelSoftmaxST(seed=1), rows=64, length=2, feedback="relaxed"
     )
     # What is fed back moves the first word's logits further.
@@ -85,7 +80,7 @@ def test_relaxed_feedback_carries_gradients_from_word_to_word():
 
 
 def test_the_logged_reward_is_minus_the_loss():
-    _, loss, logs = gradient(GumbelSoftmaxST(seed=1), rows=8)
+    _, loss, logs = found(GumbelSoftmaxST(seed=1), rows=8)
     np.testing.assert_allclose(logs["soft_worth"], -loss, rtol=1e-6, atol=1e-6)
 
 

@@ -1,13 +1,12 @@
 import numpy as np
 import pytest
-from keras import ops
 
 from tests import tiny
 from tests.enumerated import Everything
+from tests.enumerated import Known
 from tfcap.objectives import Episode
 from tfcap.objectives import StructureLoss
 from tfcap.objectives.ranking import PreferenceLoss
-from tfcap.rewards import Reward
 from tfcap.rewards import Surprisal
 
 SPEAKER, REFERENCE = tiny.TableSpeaker(1), tiny.TableSpeaker(2)
@@ -16,14 +15,12 @@ TOKENS = tiny.captions()
 REWARDS = np.array([0.3, 1.0, -0.5, 0.2, 0.2, 0.7, -1.0], "float32")
 
 
-class Known(Reward):
-    def call(self, rollout, episode):
-        return ops.convert_to_tensor(REWARDS[None])
+def reward(values=REWARDS[None]):
+    return Known(values)
 
 
 def scores(speaker, mean=False):
-    state = speaker.begin(tiny.batch(1))
-    found = speaker.log_probs(state, TOKENS[None]).numpy()[0].sum(-1)
+    found = np.log(tiny.chances(speaker))
     return found / (TOKENS > 0).sum(-1) if mean else found
 
 
@@ -39,18 +36,17 @@ def test_losses_by_a_loop(kind, pairs):
     beta, gamma = 0.4, 0.3 if kind == "simpo" else 0.0
     reference = None if kind == "simpo" else REFERENCE
     made = PreferenceLoss(
-        Known(), Everything(), reference, kind, beta, gamma, pairs
+        reward(), Everything(), reference, kind, beta, gamma, pairs
     )
     found, _, logs = made.per_sample_loss(Episode(SPEAKER, tiny.batch(1)))
     s = scores(SPEAKER, kind == "simpo")
     s = s if kind == "simpo" else s - scores(REFERENCE)
     count = len(REWARDS)
-    chosen = [
-        (w, other)
-        for w in range(count)
-        for other in range(count)
-        if REWARDS[w] > REWARDS[other]
-    ]
+
+    def above(w, o):
+        return REWARDS[w] > REWARDS[o]
+
+    chosen = [(w, o) for w, o in np.ndindex(count, count) if above(w, o)]
     if pairs == "best_worst":
         chosen = [(int(REWARDS.argmax()), int(REWARDS.argmin()))]
     losses = [loss_of(s[w] - s[o], kind, beta, gamma) for w, o in chosen]
@@ -65,11 +61,7 @@ def test_what_is_logged_is_of_pairs_and_not_of_rows(pairs):
     worth = np.zeros((3, len(TOKENS)), "float32")
     worth[0], worth[1, 2] = REWARDS, 1.0
 
-    class Unlike(Reward):
-        def call(self, rollout, episode):
-            return ops.convert_to_tensor(worth)
-
-    made = PreferenceLoss(Unlike(), Everything(), REFERENCE, pairs=pairs)
+    made = PreferenceLoss(reward(worth), Everything(), REFERENCE, pairs=pairs)
     s = scores(SPEAKER) - scores(REFERENCE)
     margins = []
     for row in worth[:2]:
@@ -90,36 +82,38 @@ def test_what_is_logged_is_of_pairs_and_not_of_rows(pairs):
 
 
 def test_equal_rewards_are_no_pair():
-    class Equal(Reward):
-        def call(self, rollout, episode):
-            return ops.ones((1, len(TOKENS)))
-
-    made = PreferenceLoss(Equal(), Everything(), REFERENCE)
+    equal = reward(np.ones((1, len(TOKENS))))
+    made = PreferenceLoss(equal, Everything(), REFERENCE)
     losses, _, logs = made.per_sample_loss(Episode(SPEAKER, tiny.batch(1)))
     assert float(losses[0, 0]) == 0 and float(logs["pairs"][0, 0]) == 0
     assert float(logs["accuracy"][0, 0]) == 0
 
 
-def test_arguments_are_refused_with_the_cure():
-    with pytest.raises(ValueError, match="`reference` must be a speaker for"):
-        PreferenceLoss(Known(), Everything())
-    with pytest.raises(ValueError, match="`reference`.*None for .simpo"):
-        PreferenceLoss(Known(), Everything(), REFERENCE, "simpo")
-    with pytest.raises(ValueError, match="`loss` must be one of"):
-        PreferenceLoss(Known(), Everything(), REFERENCE, "kto")
-    with pytest.raises(ValueError, match="`beta` must be positive"):
-        PreferenceLoss(Known(), Everything(), REFERENCE, beta=0.0)
-    for kind in ("dpo", "ipo"):
-        with pytest.raises(ValueError, match="`gamma` must be 0"):
-            PreferenceLoss(Known(), Everything(), REFERENCE, kind, gamma=5.0)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "`reference` must be a speaker for"),
+        ({"reference": REFERENCE, "loss": "simpo"}, "`reference`.*None for .s"),
+        ({"reference": REFERENCE, "loss": "kto"}, "`loss` must be one of"),
+        ({"reference": REFERENCE, "beta": 0.0}, "`beta` must be positive"),
+        ({"reference": REFERENCE, "gamma": 5.0}, "`gamma` must be 0"),
+        (
+            {"reference": REFERENCE, "loss": "ipo", "gamma": 5.0},
+            "`gamma` must be 0",
+        ),
+    ],
+)
+def test_arguments_are_refused_with_the_cure(options, message):
+    with pytest.raises(ValueError, match=message):
+        PreferenceLoss(reward(), Everything(), **options)
 
 
 def test_rewards_of_words_are_refused():
-    reward = Known() + Surprisal(per_word=True)
+    words = reward() + Surprisal(per_word=True)
     episode = Episode(SPEAKER, tiny.batch(1))
     for made in (
-        PreferenceLoss(reward, Everything(), REFERENCE),
-        StructureLoss(reward, Everything(), "risk"),
+        PreferenceLoss(words, Everything(), REFERENCE),
+        StructureLoss(words, Everything(), "risk"),
     ):
         with pytest.raises(ValueError, match="one number a sequence for"):
             made.per_sample_loss(episode)

@@ -6,11 +6,13 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tests.enumerated import Worth
+from tests.enumerated import exact_gradient
+from tests.enumerated import gradient
+from tests.enumerated import worth
 from tests.objectives.test_monte_carlo import Told
 from tests.objectives.test_monte_carlo import expected_gradient
-from tests.objectives.test_score_function import Worth
 from tests.objectives.test_score_function import decoder
-from tests.objectives.test_score_function import exact_gradient
 from tfcap.decoding import Greedy
 from tfcap.decoding import Rollout
 from tfcap.objectives import DecoderBaseline
@@ -49,12 +51,10 @@ def test_one_sample_has_no_others():
 
 def everything(speaker):
     """All that several samples can be, and the probabilities of it."""
-    captions = tiny.captions()
-    table = ops.convert_to_numpy(speaker.table)
-    p = np.array([tiny.probability(table, c) for c in captions])
+    captions, p = tiny.captions(), np.array(tiny.chances(speaker))
     rows = itertools.product(range(len(captions)), repeat=SAMPLES)
     rows = np.array(list(rows))
-    chances = p[rows].prod(axis=1).astype("float32")
+    chances = p[rows].prod(axis=1)
     np.testing.assert_allclose(chances.sum(), 1.0, rtol=1e-5, atol=1e-6)
     return captions[rows], chances
 
@@ -70,76 +70,59 @@ def gradient_of_diversity(speaker):
     distance = ops.reshape(distance, (count, count))
     assert np.abs(np.diag(distance)).max() < 1e-5
     with tf.GradientTape() as tape:
-        log_probs = speaker.log_probs(episode.state, captions[None])
-        p = ops.exp(ops.sum(log_probs[0], axis=-1))
+        p = tiny.chances(speaker)
         expected = ops.sum(p[:, None] * distance * p)
     return tape.gradient(expected, speaker.table.value).numpy()
 
 
 #: What is left of the gradient of what compares samples, and of others.
 SHARES = {
-    "none": (None, 1.0, 1.0),
-    "mean": (
-        SampleMeanBaseline(),
-        (SAMPLES - 2) / SAMPLES,
-        (SAMPLES - 1) / SAMPLES,
-    ),
-    "others": (LeaveOneOutBaseline(), (SAMPLES - 2) / (SAMPLES - 1), 1.0),
+    None: (1.0, 1.0),
+    SampleMeanBaseline: (1 / 3, 2 / 3),
+    LeaveOneOutBaseline: (1 / 2, 1.0),
 }
 
 
-@pytest.mark.parametrize("baseline", SHARES)
-def test_the_expected_gradient_is_a_share_of_the_exact_one(baseline):
-    baseline, of_pairs, of_captions = SHARES[baseline]
+@pytest.mark.parametrize("kind", SHARES)
+def test_the_expected_gradient_is_a_share_of_the_exact_one(kind):
+    of_pairs, of_captions = SHARES[kind]
     speaker = tiny.TableSpeaker(2)
     tokens, chances = everything(speaker)
 
     def found(reward):
-        told = Told(tokens)
-        return -expected_gradient(
-            speaker, told, chances, reward=reward, baseline=baseline
-        )
+        options = {"reward": reward, "baseline": kind and kind()}
+        return -expected_gradient(speaker, Told(tokens), chances, **options)
 
     exact = gradient_of_diversity(speaker)
     assert np.abs(exact).max() > 0.02
     # Either caption of a pair counts: twice the term is the gradient.
-    np.testing.assert_allclose(
-        2 * found(DIVERSITY), of_pairs * exact, atol=1e-5
-    )
-    exact = of_captions * exact_gradient(speaker)
-    np.testing.assert_allclose(found(Worth()), exact, atol=1e-5)
+    wanted = of_pairs * exact / 2
+    np.testing.assert_allclose(found(DIVERSITY), wanted, atol=5e-6)
+    wanted = of_captions * exact_gradient(speaker, worth)
+    np.testing.assert_allclose(found(Worth()), wanted, atol=1e-5)
 
 
 @pytest.mark.parametrize("distance", ["bleu", "self_bleu"])
 def test_samples_that_are_all_alike_explore_nothing_however_short(distance):
-    captions = np.array(
-        [[2, 0, 0, 0], [3, 2, 0, 0], [3, 4, 2, 0], [4, 4, 4, 3]]
-    )
-    told = Told(np.repeat(captions[:, None], 5, axis=1))
-    speaker = tiny.TableSpeaker(2)
-    objective = ScoreFunction(
-        PairwiseDiversity(distance), told, SampleMeanBaseline()
-    )
-    with tf.GradientTape() as tape:
-        loss, _ = objective.loss(Episode(speaker, tiny.batch(4)))
-    gradient = tape.gradient(loss, speaker.table.value)
-    np.testing.assert_array_equal(gradient, 0.0)
+    captions = [[2, 0, 0, 0], [3, 2, 0, 0], [3, 4, 2, 0], [4, 4, 4, 3]]
+    told = Told(np.repeat(np.array(captions)[:, None], 5, axis=1))
+    reward = PairwiseDiversity(distance)
+    term = ScoreFunction(reward, told, SampleMeanBaseline())
+    slope, *_ = gradient(tiny.TableSpeaker(2), term, tiny.batch(4))
+    np.testing.assert_array_equal(slope, 0.0)
 
 
 def test_without_exploration_it_is_sequence_level_learning():
-    def gradient(make):
-        speaker, samples = tiny.TableSpeaker(2), decoder(5)
+    def explored(make):
+        samples = decoder(5)
         greedy = DecoderBaseline(Worth(), Greedy(max_length=2))
         quality = ScoreFunction(Worth(), samples, greedy)
         diversity = ScoreFunction(DIVERSITY, samples, SampleMeanBaseline())
         objective = make(quality, diversity)
-        with tf.GradientTape() as tape:
-            loss, _ = objective.loss(Episode(speaker, tiny.batch(20)))
-        return tape.gradient(loss, speaker.table.value).numpy()
+        return gradient(tiny.TableSpeaker(2), objective, tiny.batch(20))[0]
 
-    def explored(alpha):
-        return gradient(lambda q, d: alpha * q + 2 * (1 - alpha) * d)
-
-    plain = gradient(lambda quality, diversity: quality)
-    np.testing.assert_array_equal(explored(1.0), plain)
-    assert np.abs(explored(0.75) - plain).max() > 0.01
+    plain = explored(lambda quality, diversity: quality)
+    none = explored(lambda quality, diversity: quality + 0 * diversity)
+    some = explored(lambda quality, diversity: 0.75 * quality + 0.5 * diversity)
+    np.testing.assert_array_equal(none, plain)
+    assert np.abs(some - plain).max() > 0.01

@@ -8,7 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from tests import tiny
-from tests.objectives.test_score_function import Worth
+from tests.enumerated import Worth
+from tests.ops.two_replicas import assert_
+from tests.ops.two_replicas import run
 from tfcap._ops import sequence_mask
 from tfcap.decoding import Decoder
 from tfcap.decoding import Rollout
@@ -45,13 +47,6 @@ class Said(Decoder):
         return Rollout(self.tokens, sequence_mask(self.tokens, tiny.EOS))
 
 
-def per_replica(strategy, array):
-    parts = [tf.constant(array[rows]) for rows in HALVES]
-    return strategy.experimental_distribute_values_from_function(
-        lambda context: parts[context.replica_id_in_sync_group]
-    )
-
-
 def discriminator_loss(strategy, paired):
     """Every replica's images have the human captions of all for rivals."""
     with strategy.scope():
@@ -73,23 +68,20 @@ def discriminator_loss(strategy, paired):
         )
         with tf.GradientTape() as tape:
             loss, logs = objective.loss(Episode(speaker, inputs))
-        return loss, logs, tape.gradient(loss, variables)
+        slopes = tape.gradient(loss, variables)
+        return loss, logs, [tf.convert_to_tensor(x) for x in slopes]
 
     arrays = IMAGE, HUMAN, SAID
     with tf.device("CPU:0"):
         whole, logs, slopes = function(*map(tf.constant, arrays))
-    graph = tf.function(
-        lambda *x: strategy.run(function, args=x), autograph=False
-    )
-    loss, found, parts = graph(*(per_replica(strategy, x) for x in arrays))
-    local = strategy.experimental_local_results
-    np.testing.assert_allclose(sum(local(loss)), whole, rtol=1e-5, atol=1e-6)
+    parts = run(strategy, function, *arrays, rows=HALVES)
+    losses, found, shares = zip(*parts)
+    np.testing.assert_allclose(sum(losses), whole, rtol=1e-5, atol=1e-6)
     for key, wanted in logs.items():
-        np.testing.assert_allclose(np.mean(local(found[key])), wanted, 1e-4)
-    for part, slope in zip(parts, slopes, strict=True):
-        total = sum(tf.convert_to_tensor(x).numpy() for x in local(part))
-        wanted = tf.convert_to_tensor(slope).numpy()
-        np.testing.assert_allclose(total, wanted, rtol=1e-4, atol=1e-6)
+        mean = np.mean([each[key] for each in found])
+        np.testing.assert_allclose(mean, wanted, 1e-4)
+    for slope, *each in zip(slopes, *shares, strict=True):
+        np.testing.assert_allclose(sum(each), slope, rtol=1e-4, atol=1e-6)
 
 
 def health(strategy, make, told):
@@ -108,15 +100,11 @@ def health(strategy, make, told):
 
     with tf.device("CPU:0"):
         whole = function(tf.constant(absent), tf.constant(SAID))
-    graph = tf.function(
-        lambda *x: strategy.run(function, args=x), autograph=False
-    )
-    found = graph(*(per_replica(strategy, x) for x in (absent, SAID)))
-    if told not in whole or not whole["worth_std"] > 0.01:
-        raise SystemExit("health: little to compare")
+    found = run(strategy, function, absent, SAID, rows=HALVES)
+    assert_(told in whole and whole["worth_std"] > 0.01, "little to compare")
     for key, wanted in whole.items():
-        values = strategy.experimental_local_results(found[key])
-        np.testing.assert_allclose(np.mean(values), wanted, 1e-4, 1e-6)
+        mean = np.mean([each[key] for each in found])
+        np.testing.assert_allclose(mean, wanted, 1e-4, 1e-6)
 
 
 def check_all(strategy):

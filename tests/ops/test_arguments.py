@@ -19,21 +19,18 @@ def positive(value, check=checked_number):
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
-def test_integers_become_pythons(value):
+def test_numbers_become_pythons(value):
     found = checked_integer(value, "width")
     assert found == 3 and type(found) is int
+    for number in (value, float(value), np.float32(value)):
+        found = positive(number)
+        assert found == 3.0 and type(found) is float
 
 
 @pytest.mark.parametrize("value", [0, -1, 3.0, np.float64(3), "3", True, None])
 def test_what_is_no_positive_integer_is_refused(value):
     with pytest.raises(ValueError, match="`width` must be a positive integer"):
         checked_integer(value, "width")
-
-
-@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int64(2)])
-def test_numbers_become_pythons(value):
-    found = positive(value)
-    assert found == 2.0 and type(found) is float
 
 
 @pytest.mark.parametrize("value", [0, math.nan, math.inf, "2", None, True])

@@ -28,7 +28,7 @@ def looked_up(table, rows, function=None):
     return found[np.arange(len(rows)), (rows >= 0).sum(axis=1) - 1, 0]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 50, 1000, 31457])
+@pytest.mark.parametrize("count", [1, 2, 3, 1000, 31457])
 def test_every_ngram_has_its_value(count):
     rows = ngrams(count)
     values = RNG.normal(size=len(rows)).astype("float32")
@@ -74,18 +74,15 @@ def test_ids_beyond_what_a_key_holds_are_unknown():
     assert looked_up(table, cut) == [0.0]
 
 
-def test_an_empty_table_knows_nothing():
+def test_an_empty_table_knows_nothing_and_ngrams_do_not_repeat():
     table = NGramTable(np.zeros(0, np.int64), np.zeros(0), default=2.5)
     found = table.lookup(np.array([[0, 1, -1]]))
     np.testing.assert_array_equal(found, np.full((1, 4, 3), 2.5))
+    with pytest.raises(ValueError, match="`keys` must be distinct"):
+        NGramTable(np.array([7, 7, 7]), np.ones(3))
 
 
 def test_ngrams_take_less_than_sixty_bytes():
     rows = ngrams(100_000)
     table = NGramTable(packed(rows), np.ones(len(rows)))
     assert table.nbytes < 60 * len(rows)
-
-
-def test_ngrams_that_repeat_are_refused():
-    with pytest.raises(ValueError, match="`keys` must be distinct"):
-        NGramTable(np.array([7, 7, 7]), np.ones(3))

@@ -20,20 +20,19 @@ MASK = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0], [0, 1, 0]])
 HALVES = (slice(0, 2), slice(2, 4))
 
 
-def per_replica(strategy, values, rows=HALVES):
-    parts = [tf.constant(values[part]) for part in rows]
-    return strategy.experimental_distribute_values_from_function(
-        lambda context: parts[context.replica_id_in_sync_group]
-    )
-
-
 def run(strategy, function, *values, rows=HALVES):
     """What a function returns on either replica, inside a graph."""
-    values = [per_replica(strategy, v, rows) for v in values]
+
+    def spread(array):
+        parts = [tf.constant(array[part]) for part in rows]
+        return strategy.experimental_distribute_values_from_function(
+            lambda context: parts[context.replica_id_in_sync_group]
+        )
+
     graph = tf.function(
         lambda *x: strategy.run(function, args=x), autograph=False
     )
-    found = strategy.experimental_local_results(graph(*values))
+    found = strategy.experimental_local_results(graph(*map(spread, values)))
     return [keras.tree.map_structure(np.asarray, x) for x in found]
 
 
@@ -41,27 +40,17 @@ def gather(strategy):
     """Rows receive the gradient of every replica."""
     weights = RNG.normal(size=(2, 4, 3)).astype("float32")
 
-    def function(x, w):
+    def function(x):
+        w = tf.gather(weights, tf.cast(x[0, 0] == VALUES[2, 0], "int32"))
         with tf.GradientTape() as tape:
             tape.watch(x)
             every = gather_across_replicas(x)
-            loss = tf.reduce_sum(every**2 * w[0])
+            loss = tf.reduce_sum(every**2 * w)
         return every, tape.gradient(loss, x)
 
-    rows = (slice(0, 1), slice(1, 2))
-    x = per_replica(strategy, VALUES)
-    w = per_replica(strategy, weights, rows)
-    graph = tf.function(
-        lambda x, w: strategy.run(function, args=(x, w)), autograph=False
-    )
-    every, gradient = graph(x, w)
     expected = 2 * VALUES * weights.sum(0)
-    for part, values, found in zip(
-        HALVES,
-        strategy.experimental_local_results(every),
-        strategy.experimental_local_results(gradient),
-    ):
-        np.testing.assert_array_equal(values, VALUES)
+    for part, (every, found) in zip(HALVES, run(strategy, function, VALUES)):
+        np.testing.assert_array_equal(every, VALUES)
         np.testing.assert_allclose(found, expected[part], rtol=1e-5, atol=1e-6)
 
 

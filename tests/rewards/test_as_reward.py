@@ -60,22 +60,19 @@ def test_other_functions_are_refused_with_both_forms(function):
         assert form in str(refusal.value)
 
 
-def test_a_function_of_tensors_is_a_reward_by_value():
-    def length(episode, rollout):
-        return rollout.mask.sum(axis=-1)
+def length(episode, rollout):
+    return rollout.mask.sum(axis=-1)
 
+
+def test_a_function_of_tensors_is_a_reward_by_value():
     reward = as_reward(length)
     assert reward.name == "length" and not reward.differentiable
     rollout = captions.rollout(captions.Batch().tokens)
-    np.testing.assert_array_equal(
-        reward(rollout, None), rollout.mask.sum(axis=-1)
-    )
+    found = reward(rollout, None)
+    np.testing.assert_array_equal(found, rollout.mask.sum(axis=-1))
 
 
 def test_a_list_of_rewards_is_their_sum():
-    def length(episode, rollout):
-        return rollout.mask.sum(axis=-1)
-
     def some(captions):
         return [1.0 if len(text) > 4 else None for text in captions]
 

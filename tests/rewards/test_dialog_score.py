@@ -67,33 +67,22 @@ def test_the_truth_itself_is_worth_a_coin_toss(learners):
     )
 
 
-def test_a_temperature_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="`temperature` must be positive"):
-        DialogScore(None, temperature=0.0)
-
-
-def gradients(learners, learning):
+@pytest.mark.parametrize("learning", [False, True])
+def test_a_judge_is_read_and_a_learner_is_reached(learners, learning):
     generator, discriminator = learners
+    encoders = discriminator.encoder, discriminator.answer_encoder
     with tf.GradientTape() as tape:
         _, found = rewarded(learners, sample(), learning=learning)
         loss = -ops.sum(found)
-    variables = [
-        *generator.trainable_variables,
-        *discriminator.encoder.trainable_variables,
-        *discriminator.answer_encoder.trainable_variables,
+    sides = [
+        [v.value for v in network.trainable_variables]
+        for network in (generator, *encoders)
     ]
-    found = tape.gradient(loss, [v.value for v in variables])
-    reached = [x is not None and np.any(tf.convert_to_tensor(x)) for x in found]
-    first = len(generator.trainable_variables)
-    second = first + len(discriminator.encoder.trainable_variables)
-    return reached[:first], reached[first:second], reached[second:]
-
-
-def test_a_judge_is_read_and_a_learner_is_reached(learners):
-    speaker, reading, answers = gradients(learners, learning=False)
-    assert any(speaker) and not any(reading) and any(answers)
-    speaker, reading, answers = gradients(learners, learning=True)
-    assert any(speaker) and any(reading) and any(answers)
+    reached = [
+        any(x is not None and np.any(tf.convert_to_tensor(x)) for x in side)
+        for side in tape.gradient(loss, sides)
+    ]
+    assert reached == [True, learning, True]
 
 
 @pytest.mark.parametrize("learning", [False, True])
@@ -133,6 +122,8 @@ def test_a_judge_reads_the_words_of_its_vocabulary(learners):
     short = Namespace(vocabulary_size=generator.vocabulary_size - 1)
     with pytest.raises(ValueError, match="`discriminator` must read the sp"):
         DialogScore(short)(None, Namespace(speaker=generator))
+    with pytest.raises(ValueError, match="`temperature` must be positive"):
+        DialogScore(None, temperature=0.0)
 
 
 def test_a_judge_does_not_drop_out_and_a_learner_does():

@@ -2,7 +2,6 @@ import keras
 import numpy as np
 import pytest
 
-import tests.testing as contract
 from tests import captions
 from tfcap.models import GrammarClassifier
 from tfcap.rewards import Grammar
@@ -19,42 +18,24 @@ def judge():
     return classifier
 
 
-def test_values_are_of_what_is_said():
-    rollout = captions.rollout(BATCH.tokens)
-
-    def episode(rows):
-        return captions.episode(BATCH.human[rows])
-
-    # Packed sequences are not for XLA.
-    on_host = keras.backend.backend() == "tensorflow"
-    contract.check_reward(Grammar(judge()), rollout, episode, on_host)
-
-
 def test_values_are_probabilities_of_being_well_formed():
     classifier, rollout = judge(), captions.rollout(BATCH.tokens)
-    found = Grammar(classifier)(rollout, captions.episode())
-    logits = keras.ops.convert_to_numpy(
-        classifier.logits(rollout.tokens, rollout.mask)
-    )
-    wanted = 1 / (1 + np.exp(-logits))
+    reward = Grammar(classifier)
+    found = reward(rollout, captions.episode())
+    logits = classifier.logits(rollout.tokens, rollout.mask)
+    wanted = 1 / (1 + np.exp(-keras.ops.convert_to_numpy(logits)))
     assert np.ptp(wanted) > 0.01
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
-
-
-def test_values_of_saying_nothing_are_0():
-    rollout = captions.rollout(BATCH.tokens)
     silent = rollout._replace(mask=0 * rollout.mask)
-    found = Grammar(judge())(silent, captions.episode())
-    assert not np.any(found)
+    assert not np.any(reward(silent, captions.episode()))
+    # Packed sequences are not for XLA.
+    captions.check(reward, keras.backend.backend() == "tensorflow")
 
 
-def test_a_classifier_reads_the_words_of_its_vocabulary():
+def test_what_cannot_judge_is_refused():
     other, rollout = judge(), captions.rollout(BATCH.tokens)
     other.vocabulary_size = captions.VOCABULARY.size + 1
     with pytest.raises(ValueError, match="`classifier` must read the speaker"):
         Grammar(other)(rollout, captions.episode())
-
-
-def test_a_classifier_must_have_logits():
     with pytest.raises(TypeError, match="`classifier` must.*'grammar'"):
         Grammar("grammar")

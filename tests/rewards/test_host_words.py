@@ -39,10 +39,9 @@ class Pieces:
         return pairs.reshape(*tokens.shape[:-1], -1)
 
 
-def scored(reward, batch=BATCH):
+def scored(reward):
     """Scores of the words, each as one id."""
-    rollout = captions.rollout(batch.tokens)
-    return np.asarray(reward(rollout, captions.episode(batch.human)))
+    return captions.score(reward, BATCH)
 
 
 def scored_pieces(reward, batch=BATCH, **speaker):

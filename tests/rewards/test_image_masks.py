@@ -52,20 +52,18 @@ def learners():
 )
 def test_rewards(learners, make):
     speaker, listener = learners
-    reward, found = make(listener), []
-    for inputs in (MASKED, padded(MASKED)):
-        episode = Episode(speaker, inputs)
-        found.append(reward(episode.references, episode))
-    assert np.std(found[0]) > 0
-    np.testing.assert_allclose(*found, atol=1e-5)
+    reward = make(listener)
+    masked, other = (Episode(speaker, x) for x in (MASKED, padded(MASKED)))
+    found = reward(masked.references, masked)
+    assert np.std(found) > 0
+    again = reward(other.references, other)
+    np.testing.assert_allclose(found, again, atol=1e-5)
 
 
 def test_discriminators(learners):
     loss = DiscriminatorLoss(learners[1], Greedy(3))
-    found = [
-        loss.loss(Episode(learners[0], inputs))[0]
-        for inputs in (MASKED, padded(MASKED))
-    ]
+    episodes = (Episode(learners[0], x) for x in (MASKED, padded(MASKED)))
+    found = [loss.loss(episode)[0] for episode in episodes]
     np.testing.assert_allclose(*found, atol=1e-5)
 
 

@@ -5,26 +5,18 @@ import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tests.rewards.test_retrieval import HUMAN
+from tests.rewards.test_retrieval import INPUTS
+from tests.rewards.test_retrieval import learners as retrieval_learners
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.layers import PartialSamplingST
 from tfcap.models import CaptionEvaluator
 from tfcap.models import PairDiscriminator
-from tfcap.models import RetrievalListener
 from tfcap.objectives import Episode
 from tfcap.objectives import MonteCarlo
 from tfcap.objectives import Pathwise
-from tfcap.objectives import ScoreFunction
 from tfcap.rewards import MatchProbability
-
-HUMAN = np.array(
-    [[[3, 4, 2]], [[4, 3, 2]], [[3, 3, 2]], [[4, 2, 0]], [[2, 0, 0]]], "int32"
-)
-INPUTS = {
-    "rows": np.zeros((5, 1), "float32"),
-    "image": np.random.default_rng(0).normal(size=(5, 2, 4)).astype("float32"),
-    "references": HUMAN,
-}
 
 
 def learners(**arguments):
@@ -46,29 +38,16 @@ def chances(evaluator, tokens, mask):
     """Probability of every caption for every image: `(images, B, S)`."""
     images = evaluator.embed_images(INPUTS["image"][: len(tokens)]).numpy()
     texts = evaluator.embed_texts(tokens, mask).numpy()
-    found = np.zeros((len(images), *texts.shape[:2]))
-    for place in np.ndindex(found.shape):
-        row, other, s = place
-        logit = 3.0 * images[row] @ texts[other, s] - 0.5
-        found[place] = 1 / (1 + np.exp(-logit))
-    return found
+    return 1 / (1 + np.exp(0.5 - 3.0 * np.einsum("id,bsd->ibs", images, texts)))
 
 
 def pair_players(**arguments):
     """A speaker, a discriminator of pairs, and who reads for it."""
-    keras.utils.set_random_seed(0)
-    retriever = RetrievalListener(
-        tiny.VOCABULARY,
-        units=6,
-        embedding_units=4,
-        embeddings_initializer="normal",
-        **arguments,
-    )
-    retriever({"image": INPUTS["image"], "caption": HUMAN})
+    speaker, retriever = retrieval_learners(**arguments)
     discriminator = PairDiscriminator(units=(7,))
     discriminator({"image": np.ones((1, 6)), "text": np.ones((1, 1, 6))})
     discriminator.text.kernel.assign(3.0 * discriminator.text.kernel)
-    return tiny.TableSpeaker(0), discriminator, retriever
+    return speaker, discriminator, retriever
 
 
 def pair_chances(discriminator, retriever, tokens, mask):
@@ -96,6 +75,9 @@ def test_is_the_probability_of_every_sample_for_its_own_image():
     # Words and their ids are heard alike.
     bare = rollout._replace(words=None)
     np.testing.assert_allclose(reward(bare, episode), found, atol=1e-6)
+    silent = rollout._replace(mask=rollout.mask * [[[1.0], [0.0]]])
+    found = np.array(reward(silent, episode))
+    assert (found[:, 0] > 0).all() and (found[:, 1] == 0).all()
 
 
 def test_a_retriever_may_read_for_the_evaluator():
@@ -140,15 +122,6 @@ def test_images_may_be_embedded_before_and_texts_be_read_as_tokens():
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_saying_nothing_is_no_caption():
-    speaker, evaluator = learners()
-    episode = Episode(speaker, INPUTS)
-    rollout = episode.rollout(sample(Categorical(seed=0)))
-    silent = rollout._replace(mask=rollout.mask * [[[1.0], [0.0]]])
-    found = np.array(MatchProbability(evaluator)(silent, episode))
-    assert (found[:, 0] > 0).all() and (found[:, 1] == 0).all()
-
-
 def test_a_judge_never_drops_out():
     speaker, evaluator = learners(image_dropout=0.5, word_dropout=0.5)
     values = []
@@ -171,20 +144,16 @@ def test_gradients_reach_who_speaks_through_the_words():
 def test_a_beginning_is_worth_what_its_ends_are():
     # Early feedback against enumeration, with a network for a judge.
     speaker, evaluator = learners()
-    table = ops.convert_to_numpy(speaker.table)
     decoder, reward = sample(Categorical(seed=4)), MatchProbability(evaluator)
     episode = Episode(speaker, INPUTS)
     tokens = np.array(episode.rollout(decoder).tokens)
     whole = reward(episode.rollout(decoder), episode)
     found = MonteCarlo(2000)(whole, episode, reward, decoder)
-    ends = tiny.captions(3)
-    p = np.array([tiny.probability(table, c) for c in ends])
+    ends, p = tiny.captions(3), np.array(tiny.chances(speaker, 3))
     every = ends[:, None]
-    images = evaluator.embed_images(INPUTS["image"]).numpy()
-    texts = evaluator.embed_texts(every, every > 0).numpy()[:, 0]
-    values = 1 / (1 + np.exp(0.5 - 3.0 * images @ texts.T))
-    for row, s in np.ndindex(5, 2):
-        for t in range(np.count_nonzero(tokens[row, s])):
+    values = chances(evaluator, every, every > 0)[..., 0]
+    for row, s, t in np.ndindex(tokens.shape):
+        if tokens[row, s, t]:
             begin = (ends[:, : t + 1] == tokens[row, s, : t + 1]).all(-1)
             wanted = (p * values[row])[begin].sum() / p[begin].sum()
             assert abs(found[row, s, t] - wanted) < 0.03
@@ -192,14 +161,13 @@ def test_a_beginning_is_worth_what_its_ends_are():
 
 def test_an_unfit_evaluator_or_batch_is_named():
     speaker, evaluator = learners()
-    with pytest.raises(TypeError, match="method `embed_images"):
-        MatchProbability(speaker)
-    with pytest.raises(TypeError, match="`retriever` must.*`embed_images"):
-        MatchProbability(evaluator, retriever=speaker)
-    with pytest.raises(TypeError, match="`evaluator` must.*`logits"):
-        MatchProbability(speaker, retriever=evaluator)
-    objective = ScoreFunction(
-        MatchProbability(evaluator), sample(Categorical(seed=0))
-    )
+    for arguments, message in (
+        ((speaker,), "method `embed_images"),
+        ((evaluator, speaker), "`retriever` must.*`embed_images"),
+        ((speaker, evaluator), "`evaluator` must.*`logits"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            MatchProbability(*arguments)
+    episode = Episode(speaker, {"rows": INPUTS["rows"]})
     with pytest.raises(ValueError, match="must hold 'image', which Match"):
-        objective.loss(Episode(speaker, {"rows": INPUTS["rows"]}))
+        MatchProbability(evaluator)(episode.references, episode)

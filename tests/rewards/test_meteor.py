@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-import tests.testing as contract
 from tests import captions
 from tfcap import text
 from tfcap.rewards import METEOR
@@ -9,48 +8,22 @@ from tfcap.rewards import METEOR
 BATCH = captions.Batch()
 
 
-def score(reward, batch=BATCH):
-    rollout = captions.rollout(batch.tokens)
-    return np.asarray(reward(rollout, captions.episode(batch.human)))
-
-
-@pytest.fixture
-def reward(few_words):
-    return METEOR(captions.VOCABULARY)
-
-
-def test_values_are_those_of_an_evaluation(reward):
-    said, human = BATCH.aligned(eos=False)
-    decode = captions.VOCABULARY.decode
+def test_values_are_those_of_an_evaluation(few_words):
     report = text.evaluate_captions(
-        [decode(ids) for ids in said],
-        [[decode(ids) for ids in rows] for rows in human],
-        metrics=["meteor"],
+        *captions.strings(BATCH), metrics=["meteor"]
     )
-    wanted = report.scores["meteor"].each
-    assert wanted.max() > 2 * wanted.mean() > 0
-    np.testing.assert_allclose(
-        score(reward).ravel(), wanted, rtol=1e-6, atol=1e-6
-    )
-
-
-def test_it_is_a_reward_like_any_other(reward):
-    def episode(rows):
-        return captions.episode(BATCH.human[rows])
-
-    rollout = captions.rollout(BATCH.tokens)
-    contract.check_reward(reward, rollout, episode, on_host=True)
+    reward = METEOR(captions.VOCABULARY)
     assert reward.name == "meteor" and not reward.differentiable
-
-
-def test_an_image_without_references_is_worth_nothing(reward):
-    wanted = np.array(score(reward))
-    batch = captions.Batch()
-    batch.human[2] = 0
+    found = captions.score(reward, BATCH)
+    each = report.scores["meteor"].each
+    assert each.max() > 2 * each.mean() > 0
+    wanted = np.reshape(each, found.shape).copy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    # An image without references is worth nothing.
     wanted[2] = 0
-    np.testing.assert_allclose(
-        score(reward, batch), wanted, rtol=1e-6, atol=1e-6
-    )
+    found = captions.score(reward, captions.unheard())
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    captions.check(reward)
 
 
 def test_it_is_refused_where_its_tables_are_missing(no_meteor):

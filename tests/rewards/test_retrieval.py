@@ -2,7 +2,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from keras import ops
 
 from tests import tiny
 from tests.losses.test_hinge_retrieval_loss import oracle
@@ -80,40 +79,38 @@ def test_the_ratio_that_is_logged_is_one_where_all_is_heard_alike():
     for layer in (listener.project, listener.read):
         layer.set_weights([np.zeros_like(w) for w in layer.get_weights()])
     loss, logs = objective.loss(Episode(speaker, INPUTS))
-    names = {"retrieval", "retrieval_collapse_ratio"}
-    assert names | {"retrieval_collapse_ratio_std"} == set(logs)
-    assert set(objective.log_names()) == set(logs)
+    wanted = {
+        "retrieval": -2 * 0.2,
+        "retrieval_collapse_ratio": 1.0,
+        "retrieval_collapse_ratio_std": 0.0,
+    }
+    assert {*wanted} == {*logs} == {*objective.log_names()}
+    for name, value in wanted.items():
+        np.testing.assert_allclose(logs[name], value, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(loss, 2 * 0.2, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(
-        logs["retrieval"], -2 * 0.2, rtol=1e-6, atol=1e-6
-    )
-    np.testing.assert_allclose(
-        logs["retrieval_collapse_ratio"], 1, rtol=1e-6, atol=1e-6
-    )
-    np.testing.assert_allclose(
-        logs["retrieval_collapse_ratio_std"], 0, rtol=1e-6, atol=1e-6
-    )
 
 
-def slopes(speaker, listener, **arguments):
-    """Of speaker, image side and text side."""
-    reward = Retrieval(listener, margin=1.0, **arguments)
+def slopes(speaker, listener, reward, said):
+    """Whether speaker, image side and text side have a gradient."""
+    sides = speaker, listener.project, listener.read
+    variables = [[v.value for v in x.trainable_variables] for x in sides]
     with tf.GradientTape() as tape:
         episode = Episode(speaker, INPUTS, training=True)
-        loss = -ops.sum(reward(episode.rollout(soft()), episode))
-    sides = (
-        speaker.trainable_variables,
-        listener.project.trainable_variables,
-        listener.read.trainable_variables,
-    )
-    found = tape.gradient(loss, [[v.value for v in side] for side in sides])
+        loss, _ = Pathwise(reward, said).loss(episode)
+    found = tape.gradient(loss, variables)
+    assert all(np.isfinite(x).all() for s in found for x in s if x is not None)
     return [any(x is not None and np.any(x) for x in side) for side in found]
 
 
-def test_a_judge_is_read_and_a_learner_is_reached():
+@pytest.mark.parametrize("learning", [True, False])
+@pytest.mark.parametrize("kind", [Retrieval, BidirectionalContrastive])
+def test_a_judge_is_read_and_a_learner_is_reached(kind, learning):
     speaker, listener = learners()
-    assert slopes(speaker, listener) == [True, True, True]
-    assert slopes(speaker, listener, learning=False) == [True, False, True]
+    said, options = soft(), {"margin": 1.0}
+    if kind is BidirectionalContrastive:
+        options = {"texts": (said, GroundTruth())}
+    reward = kind(listener, learning=learning, **options)
+    assert slopes(speaker, listener, reward, said) == [True, learning, True]
 
 
 def test_a_learner_drops_out_when_the_episode_trains_and_a_judge_never():
@@ -131,38 +128,33 @@ def test_a_learner_drops_out_when_the_episode_trains_and_a_judge_never():
     assert (values(True) != plain).any()
 
 
-def test_words_that_are_drawn_are_heard_as_their_tokens_are():
+class Reader:
+    """A listener that reads tokens alone."""
+
+    differentiable = False
+
+    def __init__(self, listener):
+        self.embed_images, self.listener = listener.embed_images, listener
+
+    def embed_texts(self, words, mask, training=False):
+        assert words.shape == mask.shape
+        return self.listener.embed_texts(words, mask)
+
+
+@pytest.mark.parametrize("kind", [Retrieval, BidirectionalContrastive])
+def test_a_listener_of_tokens_is_given_tokens(kind):
     speaker, listener = learners()
-    episode = Episode(speaker, INPUTS)
-    rollout = episode.rollout(Sample(Categorical(seed=0), 2, max_length=3))
-    reward = Retrieval(listener)
-    np.testing.assert_allclose(
-        reward(rollout, episode),
-        reward(rollout._replace(words=None), episode),
-        atol=1e-6,
-    )
-
-
-def test_a_listener_of_tokens_is_given_tokens():
-    speaker, listener = learners()
-
-    class Reader:
-        differentiable = False
-        embed_images = staticmethod(listener.embed_images)
-
-        def embed_texts(self, words, mask, training=False):
-            assert words.shape == mask.shape
-            return listener.embed_texts(words, mask)
-
     said = Sample(Categorical(seed=0), 2, max_length=3)
     episode = Episode(speaker, INPUTS)
-    found, wanted = (
-        Retrieval(each)(episode.rollout(said), episode)
-        for each in (Reader(), listener)
-    )
-    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    rollout = episode.rollout(said)
+    found = kind(Reader(listener))(rollout, episode)
+    reward = kind(listener)
+    np.testing.assert_allclose(found, reward(rollout, episode), atol=1e-6)
+    # Words that are drawn are heard as their tokens are.
+    bare = reward(rollout._replace(words=None), episode)
+    np.testing.assert_allclose(found, bare, atol=1e-6)
     with pytest.raises(ValueError, match="Use ScoreFunction"):
-        Pathwise(Retrieval(Reader()), said)
+        Pathwise(kind(Reader(listener)), said)
 
 
 @pytest.mark.parametrize("credit", ["batch", "own"])
@@ -209,17 +201,41 @@ def test_a_caption_without_words_is_worth_nothing_and_is_no_rival():
     assert np.isfinite(found).all()
 
 
-def test_what_is_missing_is_named():
+NOT_READ = "`{}` must have the method"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Retrieval, {"listener": None}, NOT_READ.format("listener")),
+        (Retrieval, {"negatives": "some"}, "`negatives` must be"),
+        (Retrieval, {"distractors": "absent"}, "must hold 'absent'"),
+        (Retrieval, {"same": "absent"}, "must hold 'absent'"),
+        (
+            BidirectionalContrastive,
+            {"retriever": None},
+            NOT_READ.format("retriever"),
+        ),
+        (BidirectionalContrastive, {"combine": "max"}, "`combine` must be"),
+        (
+            BidirectionalContrastive,
+            {"neighbor_same": "near_row"},
+            "`neighbor_same` must come with",
+        ),
+        (
+            BidirectionalContrastive,
+            {"neighbors": "absent"},
+            "must hold 'absent'",
+        ),
+        (BidirectionalContrastive, {"same": "absent"}, "must hold 'absent'"),
+    ],
+)
+def test_what_is_missing_is_named(kind, options, message):
     speaker, listener = learners()
-    with pytest.raises(TypeError, match="`listener` must have the method"):
-        Retrieval(speaker)
-    with pytest.raises(ValueError, match="`negatives` must be"):
-        Retrieval(listener, negatives="some")
+    name = "listener" if kind is Retrieval else "retriever"
     episode = Episode(speaker, INPUTS)
-    for argument in ("distractors", "same"):
-        reward = Retrieval(listener, **{argument: "absent"})
-        with pytest.raises(ValueError, match="must hold 'absent'"):
-            reward(episode.references, episode)
+    with pytest.raises((TypeError, ValueError), match=message):
+        kind(**{name: listener, **options})(episode.references, episode)
 
 
 def test_a_listener_of_another_vocabulary_is_refused():

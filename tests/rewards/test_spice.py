@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-import tests.testing as contract
 from tests import captions
 from tfcap.rewards import SPICE
 from tfcap.text import MissingScoreError
@@ -18,14 +17,9 @@ def test_values_are_those_of_the_program_in_the_order_of_the_captions(
 ):
     reward = SPICE(captions.VOCABULARY)
     assert reward.name == "spice" and not reward.differentiable
-
-    def episode(rows):
-        return captions.episode(BATCH.human[rows])
-
-    rollout = captions.rollout(BATCH.tokens)
-    found = reward(rollout, episode(slice(None)))
+    found = captions.score(reward, BATCH)
     np.testing.assert_allclose(found, WANTED, rtol=1e-6, atol=1e-6)
-    contract.check_reward(reward, rollout, episode, on_host=True)
+    captions.check(reward)
 
 
 def test_what_is_missing_is_told_where_it_is_made(fake_spice, monkeypatch):

@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
-from keras import ops
 
 from tests import tiny
 from tests.enumerated import Everything
+from tests.enumerated import Known
 from tfcap.decoding import Rollout
 from tfcap.objectives import Episode
 from tfcap.objectives import StructureLoss
 from tfcap.objectives.ranking import PreferenceLoss
-from tfcap.rewards import Reward
 from tfcap.rewards import Standardized
 
 RNG = np.random.default_rng(0)
@@ -19,16 +18,8 @@ MASK = np.ones(TOKENS.shape, "float32")
 MASK[2, 3] = 0.0
 
 
-class Known(Reward):
-    def __init__(self, scale, name):
-        self.scale, self.name = scale, name
-
-    def call(self, rollout, episode):
-        return ops.convert_to_tensor(self.scale * VALUES)
-
-
 def test_each_reward_is_brought_to_one_scale_by_a_loop():
-    one, two = Known(1.0, "one"), Known(-50.0, "two")
+    one, two = Known(VALUES, "one"), Known(-50 * VALUES, "two")
     reward = Standardized(one) + 0.25 * Standardized(two)
     credit, parts, *_ = reward.scored(Rollout(TOKENS, MASK), None)
     for row in range(3):
@@ -44,25 +35,18 @@ def test_each_reward_is_brought_to_one_scale_by_a_loop():
 
 
 def test_one_sample_has_no_scale():
-    class One(Reward):
-        def call(self, rollout, episode):
-            return ops.ones((3, 1))
-
     with pytest.raises(ValueError, match="needs at least 2 samples"):
-        Standardized(One())(Rollout(TOKENS[:, :1], MASK[:, :1]), None)
+        Standardized(Known(np.ones((3, 1))))(
+            Rollout(TOKENS[:, :1], MASK[:, :1]), None
+        )
     with pytest.raises(TypeError, match="`reward` must be a"):
         Standardized(max)
 
 
 @pytest.mark.parametrize("loss", [StructureLoss, PreferenceLoss])
 def test_what_ranks_samples_logs_the_rewards_as_they_were(loss):
-    worth = np.arange(7.0, dtype="float32")[None]
-
-    class Worth(Known):
-        def call(self, rollout, episode):
-            return ops.convert_to_tensor(self.scale * worth)
-
-    one, two = Worth(1.0, "one"), Worth(10.0, "two")
+    worth = np.arange(7.0)[None]
+    one, two = Known(worth, "one"), Known(10 * worth, "two")
     apart = Standardized(one) + 2.0 * Standardized(two)
     options = {"loss": "simpo"} if loss is PreferenceLoss else {}
     losses = []

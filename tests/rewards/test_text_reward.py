@@ -1,9 +1,7 @@
 import asyncio
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -39,35 +37,32 @@ def lengths():
     return np.array([[len(decode(ids)) for ids in row] for row in rows])
 
 
-def score(reward, batch=BATCH):
-    rollout = captions.rollout(batch.tokens)
-    return np.asarray(reward(rollout, captions.episode(batch.human)))
+def score(reward, tokens=BATCH.tokens, human=BATCH.human, **columns):
+    episode = captions.episode(human)
+    episode.inputs.update(columns)
+    return np.asarray(reward(captions.rollout(tokens), episode))
 
 
-def test_captions_come_as_text():
-    scorer = Recorder()
-    found = score(TextReward(scorer, captions.VOCABULARY))
-    np.testing.assert_array_equal(found, lengths())
-    ((texts, _),) = scorer.calls
-    assert texts[0] == TEXTS[0][0] and all(type(t) is str for t in texts)
+@pytest.fixture
+def scorer():
+    return Recorder()
 
 
-def test_identical_captions_are_scored_once():
-    scorer = Recorder()
-    tokens = np.tile(BATCH.tokens[:2], (3, 1, 1))
+def test_captions_come_as_text_and_those_that_are_alike_once(scorer):
     reward = TextReward(scorer, captions.VOCABULARY)
-    found = reward(captions.rollout(tokens), captions.episode())
-    ((texts, _),) = scorer.calls
-    assert len(texts) == len(set(texts)) <= 6
+    np.testing.assert_array_equal(score(reward), lengths())
+    found = score(reward, np.tile(BATCH.tokens[:2], (3, 1, 1)))
     np.testing.assert_array_equal(found, np.tile(lengths()[:2], (3, 1)))
+    (every, _), (texts, _) = scorer.calls
+    assert every[0] == TEXTS[0][0] and all(type(t) is str for t in every)
+    assert len(texts) == len(set(texts)) <= 6
 
 
-def test_references_come_with_the_captions_of_their_image():
-    scorer = Recorder()
+def test_references_come_with_the_captions_of_their_image(scorer):
     reward = TextReward(scorer.scored, captions.VOCABULARY)
     tokens, human = BATCH.tokens[[0, 0, 1]], BATCH.human[[0, 2, 1]]
     tokens[:, 1] = tokens[:, 0]
-    reward(captions.rollout(tokens), captions.episode(human))
+    score(reward, tokens, human)
     ((texts, references),) = scorer.calls
     # Twice the same caption: of one image once, of two images twice.
     assert texts.count(TEXTS[0][0]) == 2
@@ -77,7 +72,7 @@ def test_references_come_with_the_captions_of_their_image():
 
 
 @pytest.mark.parametrize(("eos", "pad"), [(2, 0), ((2, 9), 0), (2, 2)])
-def test_references_are_read_as_their_mask_has_it(eos, pad):
+def test_references_are_read_as_their_mask_has_it(eos, pad, scorer):
     human = np.array(
         [
             [[4, 5, 2, 6], [4, pad, 6, 7], [pad, 4, 5, 2], [-1, -1, -1, -1]],
@@ -86,7 +81,7 @@ def test_references_are_read_as_their_mask_has_it(eos, pad):
     )
     episode = captions.episode(human)
     episode.speaker.eos, episode.speaker.pad = eos, pad
-    scorer, words = Recorder(), captions.VOCABULARY.tokens
+    words = captions.VOCABULARY.tokens
     said = captions.rollout(BATCH.tokens[:2, :1])
     TextReward(scorer.scored, captions.VOCABULARY)(said, episode)
     mask = reference_mask(human, eos, pad).numpy() * (human >= 0)
@@ -100,16 +95,15 @@ def test_references_are_read_as_their_mask_has_it(eos, pad):
     ]
 
 
-def test_what_is_under_the_mask_is_not_read():
-    reward = TextReward(Recorder(), captions.VOCABULARY)
+def test_what_is_under_the_mask_is_not_read(scorer):
+    reward = TextReward(scorer, captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
     noisy = np.where(rollout.mask > 0, rollout.tokens, 7)
     found = reward(Rollout(noisy, rollout.mask), captions.episode())
     np.testing.assert_array_equal(found, lengths())
 
 
-def test_graphs_call_the_function_at_every_step():
-    scorer = Recorder()
+def test_graphs_call_the_function_at_every_step(scorer):
     reward = TextReward(scorer, captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
 
@@ -136,11 +130,8 @@ def test_calls_do_not_overlap():
         return [0.0] * len(texts)
 
     reward = TextReward(function, captions.VOCABULARY)
-    threads = [threading.Thread(target=score, args=(reward,)) for _ in "abc"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(score, [reward] * 3))
     assert most == [1, 1, 1]
 
 
@@ -237,26 +228,11 @@ def test_errors_of_the_function_reach_the_caller():
 
     reward = TextReward(function, captions.VOCABULARY)
     rollout = captions.rollout(BATCH.tokens)
-    graph = tf.function(
-        lambda: reward(rollout, captions.episode()), autograph=False
-    )
+    graph = tf.function(lambda: reward(rollout, None), autograph=False)
     with pytest.raises(tf.errors.OpError, match="no such parser"):
         graph()
     with pytest.raises(OSError, match="no such parser"):
         score(reward)
-
-
-def test_no_gradient_passes():
-    assert not TextReward.differentiable
-    logits = keras.Variable(np.ones((5, 3, 8), "float32"))
-    reward = TextReward(Recorder(), captions.VOCABULARY)
-    rollout = captions.rollout(BATCH.tokens)
-    with tf.GradientTape() as tape:
-        values = reward(rollout, captions.episode())
-        loss = tf.reduce_sum(values[..., None] * logits.value)
-    np.testing.assert_array_equal(
-        tape.gradient(loss, logits.value), np.tile(lengths()[..., None], 8)
-    )
 
 
 def test_wrong_arguments_are_refused():
@@ -264,17 +240,19 @@ def test_wrong_arguments_are_refused():
         TextReward("spice", captions.VOCABULARY)
 
 
-def remembering(size):
+@pytest.fixture
+def remembering():
+    """Function that makes a score that remembers, and what it was asked."""
     asked = []
 
     def count(candidates, references):
         asked.append(candidates)
         return Scores(0.0, np.array([10.0 * len(x) for x in candidates]))
 
-    return _Remembered(count, size), asked
+    return lambda size: (_Remembered(count, size), asked)
 
 
-def test_what_is_remembered_is_not_asked_for_again():
+def test_what_is_remembered_is_not_asked_for_again(remembering):
     score, asked = remembering(2)
     one, two, three = [["a"]], [["a", "b"]], [["a"] * 3]
     assert score(["a", "a b", "a"], [["x"]] * 3) == [10.0, 20.0, 10.0]
@@ -282,9 +260,13 @@ def test_what_is_remembered_is_not_asked_for_again():
     assert score(["a", "a a a"], [["x"]] * 2) == [10.0, 30.0]
     assert score(["a b", "a"], [["x"], ["y"]]) == [20.0, 10.0]
     assert asked == [[*one, *two, *one], three, [*two, *one]]
+    # Also more than is kept, at once.
+    score, _ = remembering(1)
+    for _ in range(2):
+        assert score(["a", "a b"], [["x"]] * 2) == [10.0, 20.0]
 
 
-def test_texts_that_hold_line_breaks_are_told_apart():
+def test_texts_that_hold_line_breaks_are_told_apart(remembering):
     score, asked = remembering(3)
     human = [["b\nc"], ["b", "c"], ["c"]]
     score(["a", "a", "a\nb"], human)
@@ -292,28 +274,21 @@ def test_texts_that_hold_line_breaks_are_told_apart():
     assert asked == [[["a"], ["a"], ["a", "b"]]]
 
 
-def test_more_than_is_kept_at_once_is_scored_rightly():
-    score, _ = remembering(1)
-    for _ in range(2):
-        assert score(["a", "a b"], [["x"]] * 2) == [10.0, 20.0]
-
-
-def test_a_speaker_may_hold_the_vocabulary():
-    reward, episode = TextReward(Recorder()), captions.episode()
+def test_a_speaker_may_hold_the_vocabulary(scorer):
+    reward, episode = TextReward(scorer), captions.episode()
     with pytest.raises(ValueError, match="'Recorder'.*`speaker.vocabulary`"):
-        reward(captions.rollout(BATCH.tokens), episode)
+        score(reward)
     episode.speaker.vocabulary = captions.VOCABULARY
     found = reward(captions.rollout(BATCH.tokens), episode)
     np.testing.assert_array_equal(found, lengths())
 
 
-def test_a_vocabulary_of_ones_own_decodes_words_alone():
+def test_a_vocabulary_of_ones_own_decodes_words_alone(scorer):
     class Letters:
         def decode(self, ids):
             assert captions.EOS not in ids and 0 not in ids
             return "".join(chr(96 + i) for i in ids)
 
-    scorer = Recorder()
     score(TextReward(scorer.scored, Letters()))
     ((texts, human),) = scorer.calls
     words = [captions.ids(row, eos=False) for row in BATCH.tokens[0]]
@@ -327,9 +302,8 @@ def test_absent_captions_are_not_scored():
 
     tokens, human = BATCH.tokens.copy(), BATCH.human.copy()
     tokens[2] = human[2] = 0
-    reward = TextReward(boldness, captions.VOCABULARY)
-    found = reward(captions.rollout(tokens), captions.episode(human))
-    assert not found[2].numpy().any() and found[1].numpy().all()
+    found = score(TextReward(boldness, captions.VOCABULARY), tokens, human)
+    assert not found[2].any() and found[1].all()
 
 
 class Columns:
@@ -346,11 +320,13 @@ class Columns:
 def test_columns_of_the_batch_come_with_every_completion(graph):
     scorer = Columns()
     reward = TextReward(scorer, captions.VOCABULARY)
-    episode = captions.episode(BATCH.human)
-    episode.inputs["photographer"] = tf.range(5)
-    rollout = captions.rollout(BATCH.tokens)
-    run = tf.function(lambda: reward(rollout, episode), autograph=False)
-    found = run() if graph else reward(rollout, episode)
+
+    def run():
+        episode = captions.episode(BATCH.human)
+        episode.inputs["photographer"] = tf.range(5)
+        return reward(captions.rollout(BATCH.tokens), episode)
+
+    found = tf.function(run, autograph=False)() if graph else run()
     np.testing.assert_array_equal(found, lengths() + np.arange(5)[:, None])
     texts, photographers, references = scorer.seen
     # All samples, those that are alike, too.
@@ -367,49 +343,22 @@ def test_all_columns_go_to_a_function_of_any():
         seen.update(columns)
         return [0.0] * len(completions)
 
-    episode = captions.episode(BATCH.human)
-    episode.inputs["place"] = tf.constant(["a", "b", "c", "d", "e"])
-    episode.inputs["several"] = {"of": "them"}
-    episode.inputs["others"] = np.zeros(10)
-    text = TextReward(reward, captions.VOCABULARY)
-    text(captions.rollout(BATCH.tokens), episode)
+    place = tf.constant(["a", "b", "c", "d", "e"])
+    others = {"several": {"of": "them"}, "others": np.zeros(10)}
+    score(TextReward(reward, captions.VOCABULARY), place=place, **others)
     assert {*seen} == {"references", "place"}
     assert seen["place"][:4] == ["a", "a", "a", "b"]
-
-
-def test_a_function_of_any_columns_is_given_references_of_another_name():
-    seen = {}
-
-    def reward(completions, **columns):
-        seen.update(columns)
-        return [0.0] * len(completions)
-
-    episode = captions.episode(BATCH.human)
-    episode.inputs["caption"] = episode.inputs.pop("references")
-    text = TextReward(reward, captions.VOCABULARY, references="caption")
-    text(captions.rollout(BATCH.tokens), episode)
+    # Also references of another name.
+    named = TextReward(reward, captions.VOCABULARY, references="caption")
+    score(named, human=None, caption=BATCH.human)
     wanted = [" ".join(words) for words in BATCH.references[0]]
     assert seen["references"][0] == wanted
 
 
-def test_a_column_that_the_batch_lacks_is_named():
-    reward = TextReward(Columns(), captions.VOCABULARY)
-    with pytest.raises(ValueError, match="'photographer', which the reward"):
-        reward(captions.rollout(BATCH.tokens), captions.episode(BATCH.human))
-
-
-def test_a_function_of_completions_alone_takes_no_column():
-    def brevity(completions):
-        return [-len(text) for text in completions]
-
-    reward = TextReward(brevity, captions.VOCABULARY)
-    np.testing.assert_array_equal(score(reward), -lengths())
-
-
-def test_a_column_of_other_rows_is_refused_with_the_cure():
+def test_a_column_that_is_absent_or_of_other_rows_is_refused():
     reward = TextReward(Columns(), captions.VOCABULARY, name="liked")
+    with pytest.raises(ValueError, match="'photographer', which the reward"):
+        score(reward)
     for wrong in (np.zeros(2), np.zeros(10), np.float32(1.0)):
-        episode = captions.episode(BATCH.human)
-        episode.inputs["photographer"] = wrong
         with pytest.raises(ValueError, match="`photographer` must.*each of 5"):
-            reward(captions.rollout(BATCH.tokens), episode)
+            score(reward, photographer=wrong)

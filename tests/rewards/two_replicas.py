@@ -9,17 +9,18 @@ import tensorflow as tf
 
 from tests import captions
 from tests import tiny
+from tests.ops.two_replicas import run
 from tfcap.decoding import GroundTruth
 from tfcap.decoding import Rollout
 from tfcap.models import RetrievalListener
 from tfcap.objectives import Episode
 from tfcap.objectives import ScoreFunction
-from tfcap.rewards import BLEU
 from tfcap.rewards import BidirectionalContrastive
 from tfcap.rewards import CIDErD
 from tfcap.rewards import PairwiseDiversity
 from tfcap.rewards import Retrieval
 from tfcap.rewards import TextReward
+from tfcap.rewards.text_rewards import as_reward
 
 BATCH = captions.Batch(images=4)
 HALVES = (slice(0, 3), slice(3, 4))
@@ -38,13 +39,6 @@ def rewards():
     return [(compiled, plain), *((reward, reward) for reward in alone)]
 
 
-def per_replica(strategy, array):
-    parts = [tf.constant(array[rows]) for rows in HALVES]
-    return strategy.experimental_distribute_values_from_function(
-        lambda context: parts[context.replica_id_in_sync_group]
-    )
-
-
 def values(strategy, reward, plain):
     """Every replica scores its own rows."""
     rollout = captions.rollout(BATCH.tokens)
@@ -53,12 +47,8 @@ def values(strategy, reward, plain):
     def function(tokens, mask, human):
         return reward(Rollout(tokens, mask), captions.episode(human))
 
-    graph = tf.function(
-        lambda *x: strategy.run(function, args=x), autograph=False
-    )
     arrays = rollout.tokens, rollout.mask, BATCH.human
-    found = graph(*(per_replica(strategy, x) for x in arrays))
-    found = np.concatenate(strategy.experimental_local_results(found))
+    found = np.concatenate(run(strategy, function, *arrays, rows=HALVES))
     np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6)
 
 
@@ -107,31 +97,22 @@ def of_listener(strategy, reward, listener, batch):
             episode.speaker, None, inputs["references"]
         )
         with tf.GradientTape() as tape:
-            said = Rollout(tokens, mask)
-            found = reward.scored(said, episode)
+            found = reward.scored(Rollout(tokens, mask), episode)
             credit, values = found.credit(), found.values
             loss = tf.reduce_sum(values)
         slopes = tape.gradient(loss, variables)
+        slopes = [tf.convert_to_tensor(x) for x in slopes]
         return tf.stack([values, credit], axis=-1), slopes
 
     arrays = rollout.tokens, rollout.mask, *batch.values()
     with tf.device("CPU:0"):
         whole, slopes = function(*arrays)
     assert np.abs(whole[..., 0] - whole[..., 1]).max() > 1e-2
-    graph = tf.function(
-        lambda *x: strategy.run(function, args=x), autograph=False
-    )
-    found, parts = graph(*(per_replica(strategy, x) for x in arrays))
-    found = np.concatenate(strategy.experimental_local_results(found))
-    np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6)
-    for part, slope in zip(parts, slopes):
-        total = sum(
-            tf.convert_to_tensor(x).numpy()
-            for x in strategy.experimental_local_results(part)
-        )
-        wanted = tf.convert_to_tensor(slope).numpy()
+    found, shares = zip(*run(strategy, function, *arrays, rows=HALVES))
+    np.testing.assert_allclose(np.concatenate(found), whole, 1e-5, 1e-6)
+    for wanted, *each in zip(slopes, *shares, strict=True):
         # Sums of large parts that cancel: to the float error of the largest.
-        gap = np.abs(total - wanted).max()
+        gap = np.abs(sum(each) - wanted).max()
         assert gap < 1e-5 * np.abs(wanted).max(), gap
 
 
@@ -142,27 +123,19 @@ def logs(strategy):
     with strategy.scope():
         speaker = tiny.TableSpeaker(seed=1)
 
-    class Words(BLEU):
-        def score(self, words, references, present):
-            return tf.reduce_sum(tf.cast(words, "float32"), axis=-1)
-
-    objective = ScoreFunction(
-        1.0 * Words(1, name="words", jit_compile=False), GroundTruth()
-    )
-    sums = human.sum(axis=-1) - (human == 0).sum(axis=-1)
+    def words(rollout, episode):
+        return tf.reduce_sum(tf.cast(rollout.tokens, "float32"), axis=-1)
 
     def function(human):
         inputs = {"rows": tf.zeros((tf.shape(human)[0], 1))}
         inputs["references"] = human
+        reward = as_reward([words, words])
+        objective = ScoreFunction(reward, GroundTruth())
         return objective.loss(Episode(speaker, inputs))[1]
 
-    graph = tf.function(
-        lambda x: strategy.run(function, args=(x,)), autograph=False
-    )
-    found = graph(per_replica(strategy, human))
+    found, sums = run(strategy, function, human, rows=HALVES), human.sum(-1)
     for key, wanted in (("words", sums.mean()), ("words_std", sums.std())):
-        value = found[f"weighted_sum_{key}"]
-        value = np.mean(strategy.experimental_local_results(value))
+        value = np.mean([each[f"weighted_sum_{key}"] for each in found])
         np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-6)
 
 
