@@ -14,7 +14,6 @@ run that was stopped. All rows of the paper: `python -m reproduce visdial`.
 """
 
 import argparse
-import collections
 import html
 import json
 import os
@@ -104,31 +103,20 @@ def encode(splits):
 def make_networks(size, batch):
     """Makes a generator and a discriminator, and builds them on a batch."""
 
-    def encoder(return_state):
-        return tfcap.layers.HCIAEEncoder(
-            UNITS,
-            output_units=EMBEDDING_UNITS,
-            return_state=return_state,
-            query_initializer=keras.initializers.VarianceScaling(
-                36.0, "fan_avg", "uniform"
-            ),
-        )
-
+    scaled = keras.initializers.VarianceScaling(36.0, "fan_avg", "uniform")
+    how = {"output_units": EMBEDDING_UNITS, "query_initializer": scaled}
     generator = tfcap.models.DialogGenerator(
         size,
-        encoder(return_state=True),
-        embedding_units=EMBEDDING_UNITS,
+        tfcap.layers.HCIAEEncoder(UNITS, return_state=True, **how),
+        EMBEDDING_UNITS,
         logit_scale=3.0,
         embeddings_initializer=keras.initializers.RandomNormal(stddev=1.0),
     )
-    answers = tfcap.layers.AnswerEncoder(
-        UNITS, output_units=EMBEDDING_UNITS, attention=True
-    )
     discriminator = tfcap.models.DialogDiscriminator(
         size,
-        encoder(return_state=False),
-        answers,
-        embedding_units=EMBEDDING_UNITS,
+        tfcap.layers.HCIAEEncoder(UNITS, **how),
+        tfcap.layers.AnswerEncoder(UNITS, output_units=EMBEDDING_UNITS),
+        EMBEDDING_UNITS,
         norm_regularizer=tfcap.losses.EmbeddingNorm(1e-3, "squared"),
     )
     generator(batch)
@@ -151,22 +139,9 @@ def train(name, model, batches, epochs, rate, options, **adam):
     )
 
 
-def answer_prior(train, test):
-    """Ranks candidates by how often people gave them in training."""
-    given = train.answer_index[train.answer_index >= 0]
-    words = [tuple(x) for x in train.answers.astype(str)]
-    counts = collections.Counter(words[i] for i in given)
-    scores = np.array([counts[tuple(x)] for x in test.answers.astype(str)])
-    report, truth = tfcap.metrics.RankingReport(), test.gt_index
-    truth = np.where(test.answer_index >= 0, truth, -1)
-    shown = test.options >= 0
-    report.add(scores[test.options] * 1.0, truth, test.relevance, shown)
-    return report
-
-
 def write_page(path, test, pictures, answers):
     """Writes images with questions, human answers and the generators'."""
-    decode, cards = test.vocabulary.decode, []
+    cards, decode = [], test.vocabulary.decode
     heads = ["question", "human", *map(ROWS.get, answers)]
     for index in range(min(12, len(test))):
         (questions,), (humans,) = test.question([index]), test.answer([index])
@@ -174,7 +149,7 @@ def write_page(path, test, pictures, answers):
         for r in np.flatnonzero(questions.any(axis=-1)):
             human, row = decode(humans[r]), index * len(questions) + r
             said = [x[row] + " ✓" * (x[row] == human) for x in answers.values()]
-            cells = [decode(questions[r]) + "?", human, *said]
+            cells = [decode(questions[r]), human, *said]
             table.append([f"<td>{html.escape(cell)}</td>" for cell in cells])
         table = "".join(f"<tr>{''.join(cells)}</tr>" for cells in table)
         caption = decode(test.captions[index])
@@ -204,19 +179,25 @@ def show(options, results):
 
 def talk(generator, test, features, index):
     """Answers questions about a test image, until the dialog is full."""
-    batches = tfcap.data.DialogBatches(test, features, 1)
-    batch, decode = batches.inputs(np.array([index])), test.vocabulary.decode
+    batches, known = (
+        tfcap.data.DialogBatches(test, features, 1),
+        test.vocabulary,
+    )
+    batch = batches.inputs(np.array([index]))
     asked, history = batch["question"] * 0, batch["history"] * 0
     history[0, 0] = batch["history"][0, 0]  # the caption
-    print(f"\n{decode(test.captions[index])}\nAsk about it:", flush=True)
+    print(f"\n{known.decode(test.captions[index])}\nAsk about it:", flush=True)
     for r, text in zip(range(asked.shape[1]), sys.stdin):
-        words = tfcap.text.word_tokenize(text)
-        words = test.vocabulary.encode(words, asked.shape[2])
+        words = [*tfcap.text.word_tokenize(text.rstrip("? \n")), "?"]
+        words = known.encode(words, asked.shape[2])
         asked[0, r, : len(words)] = words
         inputs = {**batch, "question": asked, "history": history}
-        rollout = tfcap.decoding.Greedy(MAX_LENGTH)(generator, inputs)
-        answer = np.asarray(rollout.tokens)[r, 0]
-        print(decode(answer), flush=True)
+        greedy, state = (
+            tfcap.decoding.Greedy(MAX_LENGTH),
+            generator.begin(inputs),
+        )
+        answer = np.asarray(greedy.decode(generator, state).tokens)[r, 0]
+        print(known.decode(answer), flush=True)
         said = [*words, *answer[answer > generator.eos]][: history.shape[2]]
         history[0, r + 1 : r + 2, : len(said)] = said
 
@@ -229,7 +210,8 @@ def main(arguments=None):
         run_as_workers(command, options.workers, options.trusted_network)
     strategy = tfcap.training.open_strategy()
     human, test, features, pictures, judge = load(options)
-    results, answers = {"prior": answer_prior(human, test).result()}, {}
+    prior, answers = tfcap.metrics.answer_prior(human, test), {}
+    results = {"prior": prior.result()}
 
     def batches(split, **how):
         dialogs, size = (human, test)[split], options.batch_size

@@ -6,7 +6,6 @@ import pathlib
 import sys
 import warnings
 
-import keras
 import tensorflow as tf
 
 from reproduce.options import EPOCHS_HELP
@@ -26,7 +25,6 @@ from reproduce.visdial.rows import ROWS
 from reproduce.visdial.settings import SETTINGS
 from reproduce.visdial.summary import summarize
 from reproduce.visdial.summary import summary_tables
-from reproduce.visdial.talk import Talk
 from tfcap._io import command
 from tfcap._io import make_folder
 from tfcap.data import DialogBatches
@@ -90,7 +88,6 @@ def parse(arguments):
         help="ranked after every epoch; default: 100",
     )
     add("--ranks", action="store_true", help="of the challenge's test split")
-    add("--talk", nargs="?", type=int, const=0, metavar="N", help="on image N")
     options = parser.parse_args(arguments)
     wanted = options.rows.split(",")
     if not set(wanted) <= set(ROWS):
@@ -124,9 +121,6 @@ def _train(arguments, options, program):
         make_folder(options.out)
         data = load_data(options)
         experiments = experiments_of(options, data)
-        if options.talk is not None:
-            talk(experiments[0], options.talk)
-            return 0
         with strategy.scope():
             for experiment in experiments:
                 train_rows(experiment, options)
@@ -221,24 +215,3 @@ def rank(experiment, options):
             path = experiment.path(row, f"ranks_{role}.json")
             write_visdial_ranks(path, dialogs, ranks)
             print(f"Ranks of the challenge's test split: {path}")
-
-
-def talk(experiment, number):
-    """Answers questions about a test image, until an empty line."""
-    test = experiment.data.test
-    index = number % len(test)
-    partner = Talk(experiment, index)
-    image = experiment.data.test_images(index)
-    if image is not None:
-        path = os.path.join(experiment.directory, "talk.png")
-        keras.utils.save_img(path, image, scale=False)
-        print(f"The image: {path}")
-    print(f"Its caption: {test.vocabulary.decode(test.captions[index])}")
-    print("Ask about it; an empty line ends.", flush=True)
-    for question in map(str.strip, sys.stdin):
-        if not question:
-            break
-        answer = partner.ask(question)
-        for word in partner.unknown:
-            print(f'(I do not know the word "{word}".)')
-        print(answer or "(says nothing)", flush=True)

@@ -9,7 +9,6 @@ import numpy as np
 from reproduce.study import Study
 from reproduce.study import read_written
 from reproduce.study import write_json
-from reproduce.visdial.measures import answer_prior
 from reproduce.visdial.measures import answer_statistics
 from reproduce.visdial.measures import other_images
 from reproduce.visdial.rows import needed
@@ -17,6 +16,7 @@ from reproduce.visdial.rows import train
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.data import DialogBatches
 from tfcap.decoding import Greedy
+from tfcap.metrics import answer_prior
 from tfcap.training import EvaluationCallback
 from tfcap.training import generate
 from tfcap.training import is_chief

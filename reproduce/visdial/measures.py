@@ -1,47 +1,11 @@
 """Controls of rankings, and statistics of answers."""
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from tfcap.metrics import RankingReport
 from tfcap.text import word_tokenize
-
-
-def answer_prior(train, test):
-    """Ranks the options of a split by their frequency in another.
-
-    No model should fall below: it sees neither image, question nor history.
-
-    Args:
-        train: `tfcap.data.EncodedDialogs`, whose human answers are counted.
-        test: `tfcap.data.EncodedDialogs` with options.
-
-    Returns:
-        `tfcap.metrics.RankingReport`. Options that nobody gave in `train` are
-        ties.
-
-    Reference:
-
-    - Das et al., Visual Dialog, CVPR 2017, section 5: "answer prior"
-    """
-
-    def words(row):
-        return tuple(int(i) for i in row if i)
-
-    given = train.answer_index[train.answer_index >= 0]
-    counts = Counter(words(train.answers[i]) for i in given)
-    table = np.array([counts[words(row)] for row in test.answers], float)
-    report = RankingReport()
-    report.add(
-        table[test.options],
-        np.where(test.answer_index >= 0, test.gt_index, -1),
-        test.relevance,
-        test.options >= 0,
-    )
-    return report
 
 
 def other_images(features, dialogs: int, seed: int = 0):

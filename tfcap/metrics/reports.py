@@ -1,7 +1,9 @@
 """Reports of rankings and retrievals, and the tables that papers print."""
 
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -170,3 +172,47 @@ def _row(ranks):
         "mrr": float((1 / some).mean()),
         "count": known.size,
     }
+
+
+def answer_prior(train: Any, test: Any) -> RankingReport:
+    """Ranks the candidates of a split by how often they are training answers.
+
+    A baseline that sees neither image, question nor history.
+
+    Args:
+        train: `tfcap.data.EncodedDialogs`, whose human answers are counted.
+        test: `tfcap.data.EncodedDialogs` with candidates.
+
+    Returns:
+        `RankingReport`. Candidates that are no training answer are ties.
+
+    Example:
+
+    >>> import types
+    >>> dialogs = types.SimpleNamespace(
+    ...     answers=np.array([[5, 2], [6, 2]]),
+    ...     answer_index=np.array([[0]]),
+    ...     options=np.array([[[0, 1]]]),
+    ...     gt_index=np.array([[0]]),
+    ...     relevance=None,
+    ... )
+    >>> tfcap.metrics.answer_prior(dialogs, dialogs).result()["mrr"]
+    1.0
+
+    Reference:
+
+    - Das et al., Visual Dialog, CVPR 2017, section 5, "answer prior"
+    """
+    given = train.answers[train.answer_index[train.answer_index >= 0]]
+    counts = Counter(tuple(answer[answer > 0]) for answer in given)
+    scores = [
+        1.0 * counts[tuple(answer[answer > 0])] for answer in test.answers
+    ]
+    report = RankingReport()
+    report.add(
+        np.array(scores)[test.options],
+        np.where(test.answer_index >= 0, test.gt_index, -1),
+        test.relevance,
+        test.options >= 0,
+    )
+    return report

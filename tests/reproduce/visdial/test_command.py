@@ -1,4 +1,3 @@
-import io
 import json
 
 import numpy as np
@@ -68,9 +67,7 @@ def test_an_interrupted_run_goes_on(arguments, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_generators_are_shown_and_talked_with(
-    arguments, tmp_path, monkeypatch, capsys
-):
+def test_generators_are_shown(arguments, tmp_path, capsys):
     assert main([*arguments, "--rows", "hciae_g_dis,hciae_g_mle"]) == 0
     said = capsys.readouterr().out
     assert "means nothing" in said
@@ -82,11 +79,6 @@ def test_generators_are_shown_and_talked_with(
     assert (run / "tables.md").read_text().startswith("A quick run")
     assert (run / "page.html").read_text().count("<img") == SIZES["test"]
     assert json.loads((run / "summary.json").read_text())["rows"]["answers"]
-    monkeypatch.setattr("sys.stdin", io.StringIO("is it a zebra?\n\nno\n"))
-    assert main([*arguments, "--talk", "2"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert '(I do not know the word "zebra".)' in said
-    assert (run / "talk.png").exists()
 
 
 @pytest.mark.filterwarnings("ignore:.*using a softmax over axis -1.*size 1")

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from reproduce.visdial.measures import answer_prior
 from reproduce.visdial.measures import answer_statistics
 from reproduce.visdial.measures import other_images
 from tests import dialogs
 from tfcap.metrics import RankingReport
+from tfcap.metrics import answer_prior
 
 
 def test_answers_that_are_frequent_in_the_training_split_stand_first():
