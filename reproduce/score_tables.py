@@ -54,9 +54,9 @@ def by_row(records: list[dict], order=()):
 
 #: Recall by a panel of listeners that never met the speaker.
 STRANGERS = {
-    "strangers_r@10": ("strangers R@10", 1),
+    "strangers_r@10": ("held-out R@10", 1),
     "strangers_spread": ("their spread", 0),
-    "private_language": ("own - strangers", -1),
+    "private_language": ("own - held-out", -1),
 }
 #: What is wrong with captions, as columns of tables.
 LANGUAGE = {

@@ -292,8 +292,8 @@ NOTE = (
     "no stranger."
 )
 PANEL_NOTE = (
-    "Strangers: the mean of a panel of listeners of several makes that learned "
-    "from people alone (`python -m reproduce strangers`)."
+    "Held-out: the mean of a panel of listeners of several architectures, "
+    "trained on human captions alone (`python -m reproduce strangers`)."
 )
 
 
@@ -333,13 +333,14 @@ def listener_notes(heard):
 def listener_title(prefix):
     """Title of a listener: `"fixed listener"`."""
     if prefix == STRANGERS:
-        return "strangers"
+        return "held-out listeners"
     return f"{prefix.removesuffix('_').replace('_', ' ') or 'own'} listener"
 
 
 def recall_head(recall, prefix, several):
     """The head of a column: `"fixed R@10"`; `"R@10"` where one listens."""
     word = prefix.removesuffix("_").replace("_", " ") or "own"
+    word = "held-out" if prefix == STRANGERS else word
     return f"{word} {recall.upper()}" if several else recall.upper()
 
 

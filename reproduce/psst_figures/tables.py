@@ -47,7 +47,7 @@ POINT_COLUMNS = {
     "cider_d": ("CIDEr-D", 3),
     "bleu_4": ("BLEU-4", 3),
     "lm_log_prob": ("log prob / word", 3),
-    "strangers_r@10": ("strangers R@10", 1),
+    "strangers_r@10": ("held-out R@10", 1),
     "strangers_spread": ("their spread", 1),
     "fixed_r@10": ("fixed R@10", 1),
     "r@1": ("R@1", 1),
@@ -68,7 +68,7 @@ POINT_COLUMNS = {
     "truth_false": ("false claims", 3),
     "truth_utility": ("questions answered right", 3),
     "truth_unread": ("words not read", 3),
-    PRIVATE: ("own - strangers R@10", 1, "+"),
+    PRIVATE: ("own - held-out R@10", 1, "+"),
     GAP: ("own - fixed R@10", 1, "+"),
 }
 #: What these columns are, where they are there.

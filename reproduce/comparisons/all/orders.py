@@ -12,7 +12,7 @@ from tfcap.curves import mean_interval
 #: Scores by their names in the table, and 1 where more is better.
 SCORES = {
     "r@10": ("own R@10", 1),
-    "strangers_r@10": ("strangers R@10", 1),
+    "strangers_r@10": ("held-out R@10", 1),
     "cider_d": ("CIDEr-D", 1),
     "rs_div_2": ("Div-2 of samples", 1),
     "unfinished_rate": ("unfinished", -1),

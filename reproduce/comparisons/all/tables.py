@@ -15,8 +15,8 @@ _ALL = {
     "cider_d": ("CIDEr-D", 1),
     "r@10": ("own R@10", 1),
     "fixed_r@10": ("R@10, one for all", 1),
-    "strangers_r@10": ("strangers R@10", 1),
-    "strangers_clip_score": ("strangers' CLIPScore", 1),
+    "strangers_r@10": ("held-out R@10", 1),
+    "strangers_clip_score": ("held-out CLIPScore", 1),
     "distinct_captions": ("distinct captions", 1),
     "cpu_seconds": ("CPU s", 0),
 }
@@ -39,7 +39,7 @@ _CAPTIONS = {
     "bleu_4": ("BLEU-4", 1),
     "rouge_l": ("ROUGE-L", 1),
     **LANGUAGE,
-    "private_language": ("own - strangers", -1),
+    "private_language": ("own - held-out", -1),
 }
 _NOTES = {
     "All methods": "Own: the listener that learned with the speaker, else the "

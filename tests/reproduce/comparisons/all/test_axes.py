@@ -187,7 +187,7 @@ def test_tables_pair_seeds():
 
 def test_orders_are_compared_where_both_are_alike():
     found = list(orders_of(runs_of(RECORDS)))
-    where = {(o.told, o.at): o for o in found if o.score == "strangers R@10"}
+    where = {(o.told, o.at): o for o in found if o.score == "held-out R@10"}
     over = "PSST Multinomial > "
     same = where[f"{over}ST Multinomial", "\u03bb = 0.1"]
     assert (same.gaps, same.verdict) == ([15.0], "a trade, one seed")
@@ -218,7 +218,7 @@ def test_orders_are_of_equal_lambda_where_it_means_the_same():
         (kept, "\u03bb = 1; \u03bb = 3", [-2.0, -2.0]),
     ):
         found = orders_of(runs_of(records))
-        (order,) = (o for o in found if o.score == "strangers R@10")
+        (order,) = (o for o in found if o.score == "held-out R@10")
         assert (order.at, order.gaps) == (where, gaps)
 
 
