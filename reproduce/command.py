@@ -187,7 +187,7 @@ def _work(sweep, begun, most):
 
 
 def _check_metrics(names):
-    """Refuses names of scores before anything is built or trained."""
+    """Rejects names of scores before anything is built or trained."""
     from reproduce.comparisons.strangers import STRANGERS
     from reproduce.experiment import TRUTH
     from tfcap.text import METRICS

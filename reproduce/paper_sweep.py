@@ -90,7 +90,7 @@ def paper_sweep(
 
 
 def _check_kept(paper, directory, points):
-    """Refuses to train anew what is only to be evaluated by more.
+    """Rejects training of points that are only to be evaluated.
 
     The record would mix the scores of two trainings.
     """

@@ -163,7 +163,7 @@ class Study:
             sync_folder(folder)
 
     def _own(self, about):
-        """Writes down what the folder is for; refuses another study's."""
+        """Writes down what the folder is for; rejects another study's."""
         path = os.path.join(self.directory, "study.json")
         make_folder(self.directory)
         # As JSON gives it back: it knows no tuples.

@@ -57,7 +57,7 @@ class Sweep:
         shared: Dict that JSON can hold, of what all points have in common,
             such as the data, their digest and the training settings. Written
             to `sweep.json`; a directory that was made with another one is
-            refused.
+            rejected.
         measures: Names that results are to have. A point without one is run
             once more, and what it then finds more is added. Defaults to `()`.
         verbose: 1 to print each point, 0 for silence. Defaults to `1`.
@@ -259,7 +259,7 @@ class Sweep:
         return int(bool(failed))
 
     def _own(self):
-        """Writes down what the sweep is about; refuses another one's folder."""
+        """Writes down what the sweep is about; rejects another one's folder."""
         make_folder(self.directory)
         path = self._path("sweep.json")
         if os.path.exists(path):
@@ -267,11 +267,11 @@ class Sweep:
             self._check(_mark(read_sealed(path, hint)), path)
         else:
             _write(path, self.shared)
-        # Refuses records of other settings or data.
+        # Rejects records of other settings or data.
         self.records()
 
     def _check(self, mark, path):
-        """Refuses what is of other settings, or of other data."""
+        """Rejects what is of other settings, or of other data."""
         if mark != self._mark:
             raise ValueError(
                 "`directory` must be empty or of a sweep with the same shared "
@@ -405,7 +405,7 @@ def load_records(directory):
 
 
 def _check_alike(directory, records):
-    """Refuses points that are not to be compared seed by seed."""
+    """Rejects points that are not to be compared seed by seed."""
     marks = sorted({str(r["shared"]) for r in records if r.get("shared")})
     heard = sorted({r["result"].get(PANEL) for r in records} - {None})
     found = [f"shared settings {mark}" for mark in marks[1:] and marks]

@@ -12,7 +12,7 @@ from tensorboard_plugin_tfcap.selection import select
 
 
 def check_asked(selection, query):
-    """Refuses names that nothing in a log has, and options without effect.
+    """Rejects names that nothing in a log has, and options without effect.
 
     Args:
         selection: `Selection` of the query.

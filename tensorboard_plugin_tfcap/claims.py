@@ -20,7 +20,7 @@ class Claim:
         end: Integer, behind its last letter.
 
     Raises:
-        TypeError: If the text is no string, or `true` no boolean.
+        TypeError: If the text is not a string, or `true` not a boolean.
         ValueError: If it begins and does not end.
 
     Example:

@@ -9,7 +9,7 @@ from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import rounded
 
 _CONDITION = re.compile(r"(.+?)(>=|<=|=)(.*)", re.DOTALL)
-#: Stands for the seed, which is no parameter.
+#: Stands for the seed, which is not a parameter.
 SEED = "seed"
 
 
@@ -60,7 +60,7 @@ def read_condition(text: str) -> Condition:
     """Reads a condition.
 
     Raises:
-        QueryError: If it is none.
+        QueryError: If the text is not a condition.
 
     Example:
 
@@ -84,7 +84,7 @@ def where(points, texts):
     Of several values that a parameter may have, one is enough.
 
     Raises:
-        QueryError: If one is none, or of a parameter that no run has.
+        QueryError: If a text is not a condition, or its parameter unknown.
     """
     by_name, known = {}, {SEED} | {n for p in points for n in p.params}
     for condition in map(read_condition, texts):

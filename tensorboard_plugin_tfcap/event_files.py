@@ -37,7 +37,7 @@ class EventFiles:
         """Sentences about the damaged event files of a log.
 
         Args:
-            folder: Path of the log directory. Of what is no local folder,
+            folder: Path of the log directory. Of what is not a local folder,
                 there are none.
         """
         end = time.monotonic() + self._seconds

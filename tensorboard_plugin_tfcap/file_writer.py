@@ -45,7 +45,7 @@ def write_whole(path, data: bytes):
 
 
 def check_place(path):
-    """Refuses a path at which no file can be written, before there is one.
+    """Rejects a path at which no file can be written, before there is one.
 
     Raises:
         OSError: As of `write_whole()`.

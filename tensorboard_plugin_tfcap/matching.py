@@ -57,7 +57,7 @@ def search(argument: str, pattern: str, names) -> dict:
         Dict of `Match` by name, of those that have one.
 
     Raises:
-        QueryError: If it is no expression, or takes too long.
+        QueryError: If it is not an expression, or takes too long.
 
     Example:
 

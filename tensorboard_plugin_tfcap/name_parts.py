@@ -6,7 +6,7 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
 #: A number, and what follows it behind a separator.
 _NUMBER_THEN = re.compile(rf"({NUMBER})[_-]+(?=[A-Za-z])(.*)", re.ASCII)
-#: Letters of a number: beyond, Python refuses it, or it has no float.
+#: Letters of a number: beyond, Python rejects it, or it has no float.
 _LONGEST = 250
 _APART = re.compile(r"[,;&\s]+")
 _LAST_WORD = re.compile(r"(?:(.*?)[_-]+)?([^_-]+)")

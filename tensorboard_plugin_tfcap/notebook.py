@@ -93,7 +93,7 @@ class TradeoffFigure:
 
         Raises:
             ImportError: If Matplotlib is not installed.
-            ValueError: If one is none of what it may be.
+            ValueError: If an option has an unknown value.
         """
         from tensorboard_plugin_tfcap.picture_file import Sheet
         from tensorboard_plugin_tfcap.picture_file import picture_bytes

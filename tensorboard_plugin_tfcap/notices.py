@@ -12,9 +12,9 @@ class Notices:
     >>> from tensorboard_plugin_tfcap.notices import Notices
     >>> notices = Notices()
     >>> for step in range(3):
-    ...     notices.add("a/run", "is no JSON")
+    ...     notices.add("a/run", "is not JSON")
     >>> notices.sentences()
-    ["3 records of run 'a/run' are left out: the first one is no JSON."]
+    ["3 records of run 'a/run' are left out: the first one is not JSON."]
     """
 
     def __init__(self):

@@ -50,7 +50,7 @@ def asked_query(options) -> Query:
 
     Raises:
         TypeError: If there is no such option.
-        QueryError: If one is none of what it may be.
+        QueryError: If an argument has an unknown value.
 
     Example:
 
@@ -80,7 +80,7 @@ def whole_query(options, presets) -> Query:
 
     Raises:
         TypeError: If there is no such option.
-        QueryError: If one is none of what it may be.
+        QueryError: If an argument has an unknown value.
     """
     query = with_preset(asked_query(options), presets)
     if query.value is None and options.get("value") is None:

@@ -32,7 +32,7 @@ class Sheet:
             a person has zoomed to. Defaults to none.
 
     Raises:
-        QueryError: If one is none of what it may be.
+        QueryError: If an argument has an unknown value.
     """
 
     form: str
@@ -70,7 +70,7 @@ def parse_sheet(arguments) -> Sheet:
     """Reads the form that a request asks for.
 
     Raises:
-        QueryError: If an argument is none of what it may be.
+        QueryError: If an argument has an unknown value.
 
     Example:
 

@@ -144,7 +144,7 @@ def parse_query(arguments) -> Query:
     """Reads the arguments of a request; those of other routes are let by.
 
     Raises:
-        QueryError: If one is none of what it may be.
+        QueryError: If an argument has an unknown value.
 
     Example:
 
@@ -164,7 +164,7 @@ def whole_number(name, text):
     """A number from 0, as pages are counted.
 
     Raises:
-        QueryError: If it is none.
+        QueryError: If it is not a whole number.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 7):
         raise QueryError(

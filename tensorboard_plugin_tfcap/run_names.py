@@ -56,7 +56,7 @@ def run_names(runs, group, hparams):
         hparams: Dict of settings by run.
 
     Raises:
-        QueryError: If the expression is none.
+        QueryError: If it is not a regular expression.
 
     Example:
 

@@ -61,7 +61,7 @@ def read_picture(log, run: str, step: int, number: int):
     """
     for sequence in log.read_blobs(run, SAMPLES_TAG):
         if sequence.step == step and 0 <= number < len(sequence.values) - 1:
-            # The first one is no picture.
+            # The first one is not a picture.
             data = log.read_blob(sequence.values[number + 1].blob_key)
             kind = picture_type(data)
             return None if kind is None else (data, kind)

@@ -126,7 +126,7 @@ def read_log(logdir) -> Log:
             f"`logdir` must be a folder. Received: logdir={path!r}."
         )
     guidance = dict.fromkeys(("tensors", "images", "audio", "histograms"), ALL)
-    # Of what is drawn, all: 0 is no limit.
+    # Of what is drawn, all: 0 is not a limit.
     kept = {PLUGIN_NAME: 0, "scalars": 0}
     multiplexer = plugin_event_multiplexer.EventMultiplexer(
         tensor_size_guidance=kept, size_guidance={**guidance, "scalars": 0}

@@ -13,7 +13,7 @@ def text(name, value):
     """A string.
 
     Raises:
-        TypeError: If it is none.
+        TypeError: If it is not a string.
     """
     if not isinstance(value, str):
         raise TypeError(
@@ -33,7 +33,7 @@ def texts(name, values):
     """Strings, and not the letters of one.
 
     Raises:
-        TypeError: If it is a string, or if one is none.
+        TypeError: If it is a string, or holds another type.
     """
     if isinstance(values, str):
         raise TypeError(
@@ -66,7 +66,7 @@ def numbers(values):
     """The numbers of a dict; what is absent or a word is left out.
 
     Raises:
-        TypeError: If a name is no string, or a value is an array.
+        TypeError: If a name is not a string, or a value is an array.
         ValueError: If there is no number, or if they are too many.
     """
     kept = {
@@ -83,7 +83,7 @@ def numbers(values):
 
 
 def few(name, values):
-    """Refuses more entries than a reader takes."""
+    """Rejects more entries than a reader takes."""
     if len(values) > MOST:
         raise ValueError(
             f"`{name}` must have at most {MOST} entries. Received: "

@@ -18,7 +18,7 @@ _ABOUT = ("digest", "image_preprocessing", "seed")
 
 
 def check_pretrained(folder, about: dict):
-    """Refuses a study whose speaker is not the one that would be trained.
+    """Rejects a study whose speaker is not the one that would be trained.
 
     Raises:
         ValueError: If it is of other data, another seed or other settings of

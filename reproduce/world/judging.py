@@ -40,7 +40,7 @@ class Truth(NamedTuple):
         value: Set of strings, the values of that slot that hold; empty where
             any mention that is true of the scene will do.
         topic: Set of strings, the values whose existence is asked for.
-        number: Integer, how many there are, -1 where counting is no answer.
+        number: Integer, how many there are, -1 where counting is not an answer.
         frames: `Frame`, the sentence frames that agree with the question.
         doubt: Integer, `SURE`, `SUBJECTIVE`, or `UNSURE` where the annotator
             honestly could not tell.

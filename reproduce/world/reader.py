@@ -35,7 +35,7 @@ from reproduce.world.words import SYNONYMS
 from reproduce.world.words import VALUES
 from reproduce.world.words import plural
 
-#: Places that are no third of the image: any of its corners.
+#: Places that are not third of the image: any of its corners.
 CORNER = frozenset(["corner"])
 _CENTER = frozenset(["middle", "center"])
 #: Slots of a look that people name where there is something to name.

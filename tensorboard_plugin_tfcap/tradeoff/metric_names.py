@@ -245,7 +245,7 @@ def bare_name(name):
 
 
 def recall_at(name):
-    """The `r@10` of a metric's name, or `""` where it is no recall."""
+    """The `r@10` of a metric's name, or `""` where it is not a recall."""
     match = _RECALL.match(_split(name)[1])
     return f"r@{match[1]}" if match else ""
 

@@ -184,7 +184,7 @@ def _settings(size, font):
         "font.size": size,
         # Greek and arrows, which not all fonts have.
         "font.family": [font, "DejaVu Sans"],
-        # A method's name is no formula.
+        # A method's name is not a formula.
         "text.parse_math": False,
         "xtick.labelsize": 0.9 * size,
         "ytick.labelsize": 0.9 * size,
@@ -388,7 +388,7 @@ def _legend(sheet, data, width, size):
     most = max(int((width - 5 * size) / letter), 4)
     names = [unmarked(trace["name"]) for trace in traces.values()]
     names = [n if len(n) <= most else f"{n[: most - 1]}\u2026" for n in names]
-    # A name that begins with a line is no name to Matplotlib: set later.
+    # A name that begins with a line is not a name to Matplotlib: set later.
     handles = [
         Line2D([], [], label="-", **_sample(trace, size / 13))
         for trace in traces.values()

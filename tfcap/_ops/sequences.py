@@ -121,7 +121,7 @@ def batch_entry(inputs, key: str, what: str, remedy: str = "", pad: int = 0):
         pad: Integer, by which ragged ids are filled. Defaults to `0`.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If there is no such entry.
     """
     if isinstance(inputs, dict) and key in inputs:
         return dense(inputs[key], pad)

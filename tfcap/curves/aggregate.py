@@ -52,7 +52,7 @@ class Aggregate:
         seed: Integer, of the draws. Defaults to `0`.
 
     Raises:
-        ValueError: If an argument is none of these, or Student's interval is
+        ValueError: If an argument is unknown, or Student's interval is
             asked of another center than the mean.
 
     Example:

@@ -96,7 +96,7 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
                 of the layer.
 
         Raises:
-            TypeError: If `layer` is none.
+            TypeError: If `layer` is not a layer.
             ValueError: If its table is quantized: integers have no gradient.
 
         Example:

@@ -163,7 +163,7 @@ class WordChannel(keras.layers.Layer):
         Args:
             logits: Float32 tensor of shape `(..., V)`.
             noise: The random numbers to use instead of drawing them; what
-                they are is the subclass's affair. For tests.
+                they are is up to the subclass. For tests.
 
         Returns:
             Float32 tensor of shape `(..., V)`.

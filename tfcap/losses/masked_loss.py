@@ -147,7 +147,7 @@ def reduce_loss(
         tensor of the shape of `values`, 0 where absent.
 
     Raises:
-        ValueError: If `reduction` is none of these.
+        ValueError: If `reduction` is unknown.
     """
     check_choice(reduction, "reduction", REDUCTIONS)
     keep = ops.ones_like(values)

@@ -135,7 +135,7 @@ def wtf_rl(
 
     The last line of the loss, and several retrievers, are this project's:
     with `naturalness=0.3 * CIDErD(...)` and four retrievers, listeners that
-    never met the speaker understand greedy captions as well, at more CIDEr-D
+    are held out understand greedy captions as well, at more CIDEr-D
     (PAPERS.md).
 
     Args:

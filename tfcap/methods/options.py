@@ -45,7 +45,7 @@ class TrainingOptions:
         """Reads the options of a method that was given a speaker.
 
         Raises:
-            TypeError: If the speaker is none, or an option unknown.
+            TypeError: If it is not a `Speaker`, or an option is unknown.
         """
         check_speaker(speaker, name)
         known = [field.name for field in dataclasses.fields(cls)]

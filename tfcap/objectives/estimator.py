@@ -291,7 +291,7 @@ def check_decoder(decoder: Any) -> None:
     """Rejects what is not a decoder.
 
     Raises:
-        TypeError: If it is none.
+        TypeError: If it is not a `Decoder`.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(

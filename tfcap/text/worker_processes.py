@@ -36,5 +36,5 @@ def called(*arguments: Any) -> Any:
 
 
 def _begin(function):
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller's affair
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # handled by the caller
     _FUNCTION[:] = [function]

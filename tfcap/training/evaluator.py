@@ -449,7 +449,7 @@ def _check_words(vocabulary: Any, speaker: Any, pad: int):
         pad: Integer, the speaker's.
 
     Raises:
-        ValueError: If there is none, or their sizes or paddings differ.
+        ValueError: If there is no vocabulary, or sizes or paddings differ.
     """
     if vocabulary is None:
         raise ValueError(

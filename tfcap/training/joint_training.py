@@ -118,7 +118,7 @@ class JointTraining(keras.Model):
     `FloatingPointError` that names the term or the network, and no weight
     moves in it. What layers keep of the batches they see, such as means of a
     batch normalization, is not a weight, and is not held back. A gradient that
-    overflows is the affair of a `keras.optimizers.LossScaleOptimizer`, where
+    overflows is handled by a `keras.optimizers.LossScaleOptimizer`, where
     there is one.
 
     A network with `trainable = False` is used and left as it is. Penalties
