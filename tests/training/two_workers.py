@@ -3,7 +3,6 @@
 Run by a test as two processes, each of which exits with 0 if all is well.
 """
 
-import contextlib
 import json
 import os
 import pathlib
@@ -157,9 +156,9 @@ def resumes(folder):
     check("must hold a checkpoint of this model" in told, told)
 
 
-def compare(train, mode=contextlib.nullcontext, tolerance=2e-6):
+def compare(train, tolerance=2e-6):
     keras.utils.set_random_seed(1)
-    with strategy.scope(), mode():
+    with strategy.scope():
         found = expected = train()
     if task == 0:
         keras.utils.set_random_seed(1)
@@ -189,8 +188,7 @@ if __name__ == "__main__":
         stopped.goes_on(own.parent, hears=task == 1)
     spreads()
     compare(stock)
-    # Its graphs take long to trace; those of two replicas are tested.
-    compare(two_replicas.alternating, run_eagerly)
+    compare(two_replicas.alternating)
     # None ends before the others have all that it has sent.
     (own / "done").touch()
     while not all((own.parent / x / "done").exists() for x in "01"):
