@@ -45,7 +45,7 @@ _COMMAND = ("-m", "reproduce", "visdial")
 _PUBLISHED = tuple(row for row in ROWS if row not in ABLATIONS)
 
 
-def main(arguments: list[str] | None = None, program=_COMMAND):
+def main(arguments: list[str] | None = None):
     """Trains and ranks rows.
 
     Returns:
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None, program=_COMMAND):
         should be; 130 after Ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else [*map(str, arguments)]
-    return _train(given, parse(given), list(program))
+    return _train(given, parse(given))
 
 
 def parse(arguments):
@@ -64,7 +64,7 @@ def parse(arguments):
         "to tables. The same command goes on where it was stopped.",
     )
     add = parser.add_argument
-    add("--out", type=pathlib.Path, help="default: runs/visdial_gdis[_quick]")
+    add("--out", type=pathlib.Path, help="default: runs/visdial[_quick]")
     add("--seed", type=int, default=0, help="of weights, batches, samples")
     add(
         "--seeds",
@@ -99,15 +99,15 @@ def parse(arguments):
         parser.error("--ranks needs --data visdial, and its test split")
     usual = "published" if options.data == "visdial" else "world"
     options.settings = options.settings or ("quick" if options.quick else usual)
-    folder = "visdial_gdis_quick" if options.quick else "visdial_gdis"
+    folder = "visdial_quick" if options.quick else "visdial"
     options.out = options.out or pathlib.Path("runs", folder)
     return options
 
 
 @command()
-def _train(arguments, options, program):
+def _train(arguments, options):
     if options.workers and not os.environ.get("TF_CONFIG"):
-        workers = [sys.executable, *program, *arguments]
+        workers = [sys.executable, *_COMMAND, *arguments]
         run_as_workers(workers, options.workers, options.trusted_network)
     strategy = open_strategy()
     # Every row compiles graphs of its own, which TensorFlow remarks on.
