@@ -48,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     given = [options.sweep] if options.sweep else None
     if options.paper == "visdial":
+        if options.form != "markdown":
+            parser.error("--form: tables of visdial are Markdown")
         given = given or [[name] for name in RESULTS]
         print("\n\n".join(map(tables_of_runs, given)))
         return 0
