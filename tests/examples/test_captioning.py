@@ -135,7 +135,7 @@ def write_own(folder, images):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", ["cooperative_captioning", "tradeoff_curve"])
 def test_a_few_photographs_are_enough(name, tmp_path, monkeypatch):
     if name == "tradeoff_curve":
         command = write_own(tmp_path, photographs(5))
