@@ -59,7 +59,7 @@ _CLAIMS = {
 #: Retrieval by what stands before names of scores, retrievers that no row was
 #: trained for first.
 _KINDS = {
-    "strangers_": "the image by its caption, mean of the strangers",
+    "strangers_": "the image by its caption, mean of the held-out listeners",
     "unseen_": "the image by its caption, unseen retriever",
     "": "the image by its caption",
     "unseen_image_to_text_": "the caption by its image, unseen retriever",

@@ -31,21 +31,21 @@ def test_strangers_come_before_the_fixed_listener_in_every_table():
     tables = {t.name: t for t in curve_tables(records, "tiny")}
     two = tables["Table 2"]
     assert [head.split()[0] for head in two.head[1:10]] == [
-        *(["strangers"] * 3 + ["fixed"] * 3 + ["own"] * 3)
+        *(["held-out"] * 3 + ["fixed"] * 3 + ["own"] * 3)
     ]
     claim = tables["Claims"]
-    place = claim.head.index("strangers R@10")
+    place = claim.head.index("held-out R@10")
     (row,) = claim.rows
     # Half the own listener's difference, as the fixed one's.
     assert row[place].startswith("+5.0 [")
     # The last nine are strangers, fixed, own of human captions.
     (row,) = [r for r in tables["Table 3"].rows if r[0].startswith("Listener")]
     heads = tables["Table 3"].head
-    assert row[heads.index("strangers R@10")] == "31.0"
+    assert row[heads.index("held-out R@10")] == "31.0"
     assert row[heads.index("own R@10")] == "60.0"
     points = tables["Points"]
-    assert points.head[-3:-1] == ["own - strangers R@10", "own - fixed R@10"]
-    assert any(note.startswith("Strangers: the mean") for note in points.notes)
+    assert points.head[-3:-1] == ["own - held-out R@10", "own - fixed R@10"]
+    assert any(note.startswith("Held-out: the mean") for note in points.notes)
 
 
 def test_other_papers_have_the_columns_too():
@@ -57,14 +57,14 @@ def test_other_papers_have_the_columns_too():
         t for t in SLE.tables(records, "tiny") if t.title == "greedy captions"
     ]
     for table in greedy:
-        place = table.head.index("strangers R@10")
+        place = table.head.index("held-out R@10")
         shown = {row[0]: row[place] for row in table.rows}
         assert shown["human captions"] == "50.00" and shown["xe"] == "40.00"
     records = [{**found, "method": "tf"}, {**found, "method": "wtf_rl"}]
     tables = WTF_RL.tables(records, "tiny")
-    assert tables[0].title.endswith("mean of the strangers")
+    assert tables[0].title.endswith("mean of the held-out listeners")
     (writing,) = [t for t in tables if t.title == "writing"]
-    assert "own - strangers" in writing.head
+    assert "own - held-out" in writing.head
 
 
 def test_gains_are_of_one_seed_each():
@@ -79,7 +79,7 @@ def test_gains_are_of_one_seed_each():
     first = dict(zip(gains.head, gains.rows[0]))
     assert (first[""], first["\u03bb"]) == ("psst_multinomial", "0.001")
     # Half of what it is above by its own listener.
-    for head in ("strangers R@10", "fixed R@10", "bag of words R@10"):
+    for head in ("held-out R@10", "fixed R@10", "bag of words R@10"):
         assert first[head] == "+5.0 [+5.0, +5.0]"
     assert "speaker_mle" not in [r[0] for r in gains.rows]
     assert "Gains" not in {t.name for t in curve_tables(RECORDS, "x")}
