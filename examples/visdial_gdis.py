@@ -128,8 +128,7 @@ def train(name, model, batches, epochs, rate, options, **adam):
     """Trains a model of `tfcap.methods`; resumes it where it was stopped."""
     steps = epochs * batches.steps_per_epoch
     decay = keras.optimizers.schedules.PolynomialDecay(rate, steps, rate / 10)
-    adam = tfcap.training.ClippedAdam(decay, global_clipnorm=5.0, **adam)
-    model.compile(adam)
+    model.compile(tfcap.training.ClippedAdam(decay, **adam))
     callbacks, folder = [], options.out / name
     if tfcap.training.is_chief():
         callbacks = [keras.callbacks.TensorBoard(folder, write_graph=False)]
@@ -237,7 +236,8 @@ def main(arguments=None):
         first, few = dialogs.inputs(np.arange(1)), max(1, options.epochs // 5)
         generator, discriminator = make_networks(human.vocabulary.size, first)
 
-        mle = tfcap.methods.dialog_mle(generator)
+        clip = {"global_clipnorm": 5.0}
+        mle = tfcap.methods.dialog_mle(generator, **clip)
         train("hciae_g_mle", mle, dialogs, options.epochs, 4e-3, options)
         evaluate("hciae_g_mle", generator)
 
@@ -246,10 +246,10 @@ def main(arguments=None):
             weights = getattr(generator, part).get_weights()
             getattr(discriminator, part).set_weights(weights)
         n_pair = tfcap.methods.n_pair(discriminator)
-        train("hciae_d_np_att", n_pair, ranked, few, 2e-3, options)
+        train("hciae_d_np_att", n_pair, ranked, few, 2e-3, options, **clip)
         evaluate("hciae_d_np_att", discriminator)
 
-        how = {"max_length": MAX_LENGTH, "seed": options.seed}
+        how = {"max_length": MAX_LENGTH, "seed": options.seed, **clip}
         gdis = tfcap.methods.gdis(generator, discriminator, **how)
         train("hciae_g_dis", gdis, dialogs, few, 3e-4, options, beta_1=0.5)
         evaluate("hciae_g_dis", generator)
@@ -258,6 +258,8 @@ def main(arguments=None):
         write_page(options.out / "page.html", test, pictures, answers)
         if options.talk is not None:
             talk(generator, test, features[1], options.talk)
+    with strategy.scope():
+        tfcap.training.from_chief(None)  # all wait for the first one's files
     return results
 
 
