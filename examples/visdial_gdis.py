@@ -165,7 +165,7 @@ def show(options, results):
     """Prints a table; writes figures, and points for the Trade-off tab."""
     print("\n" + " " * 14 + "".join(f"{name:>14}" for name in COLUMNS))
     for name, title in ROWS.items():
-        found = {k: v for k, v in results[name].items() if v is not None}
+        found = results[name]
         cells = (f"{found[x]:.3g}" if x in found else "" for x in COLUMNS)
         print(f"{title:14}" + "".join(f"{cell:>14}" for cell in cells))
         with TradeoffWriter(options.out / "tradeoff" / name, title) as writer:
@@ -178,10 +178,8 @@ def show(options, results):
 
 def talk(generator, test, features, index):
     """Answers questions about a test image, until the dialog is full."""
-    batches, known = (
-        tfcap.data.DialogBatches(test, features, 1),
-        test.vocabulary,
-    )
+    known, greedy = test.vocabulary, tfcap.decoding.Greedy(MAX_LENGTH)
+    batches = tfcap.data.DialogBatches(test, features, 1)
     batch = batches.inputs(np.array([index]))
     asked, history = batch["question"] * 0, batch["history"] * 0
     history[0, 0] = batch["history"][0, 0]  # the caption
@@ -191,10 +189,7 @@ def talk(generator, test, features, index):
         words = known.encode(words, asked.shape[2])
         asked[0, r, : len(words)] = words
         inputs = {**batch, "question": asked, "history": history}
-        greedy, state = (
-            tfcap.decoding.Greedy(MAX_LENGTH),
-            generator.begin(inputs),
-        )
+        state = generator.begin(inputs)
         answer = np.asarray(greedy.decode(generator, state).tokens)[r, 0]
         print(known.decode(answer), flush=True)
         said = [*words, *answer[answer > generator.eos]][: history.shape[2]]

@@ -3,7 +3,10 @@ import json
 
 import pytest
 
+from tests.data.conftest import make_content
 from tests.examples.conftest import load
+from tests.visdial_files import features
+from tfcap.data import save_features
 
 COLUMNS = {"mrr", "r@1", "r@5", "r@10", "mean_rank"}
 
@@ -38,6 +41,29 @@ def test_three_networks_are_trained_ranked_and_talked_with(
     monkeypatch.setattr("sys.stdin", io.StringIO("is it red?\nwhat color\n"))
     assert example.main([*options, "--talk", "2"]) == found
     assert "Ask about it:" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_visdial_is_read_from_its_files(example, tmp_path):
+    for split, count in ("train", 30), ("val", 4):
+        content = make_content(count, split=split)
+        for dialog in content["data"]["dialogs"]:
+            for turn in dialog["dialog"]:
+                turn["answer_options"] *= 2  # more than are drawn
+        path = tmp_path / f"visdial_1.0_{split}.json"
+        path.write_text(json.dumps(content))
+        ids = [dialog["image_id"] for dialog in content["data"]["dialogs"]]
+        path = tmp_path / "image_features.npy"
+        if split == "train":
+            save_features(path, ids, features(ids))
+    out = tmp_path / "run"
+    options = ["--data", "visdial", "--root", tmp_path, "--out", out]
+    found = example.main([*map(str, options), "--epochs", "1"])
+    assert all(set(scores) >= COLUMNS for scores in found.values())
+    # Nobody knows which answers are true, and there are no pictures.
+    assert "true_answers" not in found["hciae_g_dis"]
+    page = (out / "page.html").read_text()
+    assert page.count("<article>") == 4 and "<img" not in page
 
 
 def test_visdial_needs_its_files(example, capsys):

@@ -133,7 +133,7 @@ def test_whole_rows_are_dropped_at_the_rate():
         ShowTellSpeaker(9, units=4, condition_dropout=1.0)
 
 
-@pytest.mark.parametrize("kind", [ShowTellSpeaker, RetrievalListener])
+@pytest.mark.parametrize("kind", NETWORKS, ids=lambda kind: kind.__name__)
 def test_pixels_become_features_in_the_network(kind, tmp_path):
     cnn = keras.Sequential(
         [
@@ -145,8 +145,9 @@ def test_pixels_become_features_in_the_network(kind, tmp_path):
     pixels = np.random.default_rng(0).random((2, 8, 8, 3), "float32")
     captions = np.array([[[5, 2]], [[6, 2]]])
     batch = {"image": pixels, "caption": captions}
-    inside = kind(9, units=4, image_preprocessing=cnn)
-    outside = kind(9, units=4)
+    options = NETWORKS[kind]
+    inside = kind(9, units=4, image_preprocessing=cnn, **options)
+    outside = kind(9, units=4, **options)
     outputs = inside(batch)
     features = {**batch, "image": cnn(pixels)}
     outside(features)

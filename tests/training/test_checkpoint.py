@@ -20,8 +20,6 @@ from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.objectives import Pathwise
 from tfcap.objectives import TeacherForcing
-from tfcap.objectives.discriminator_loss import rank_with_fakes
-from tfcap.objectives.score_function import SupervisedLoss
 from tfcap.rewards import DialogScore
 from tfcap.training import ExponentialTemperature
 from tfcap.training import JointTraining
@@ -55,25 +53,6 @@ def one_objective():
     rate = keras.optimizers.schedules.PolynomialDecay(0.01, 6, 0.001)
     model.compile(keras.optimizers.Adam(rate))
     return model, [generator], dialogs.batches(), []
-
-
-def taking_turns():
-    generator = dialogs.generator(settings=NOISY)
-    discriminator = dialogs.discriminator(settings=NOISY)
-    term, sample = perceptual(discriminator)
-    fakes = SupervisedLoss(
-        rank_with_fakes(discriminator, sample), "n", (sample,)
-    )
-    learners = {
-        # An epoch has two steps: whose turn it is must be remembered.
-        "g": Learner(generator, term, 1.0, every=3),
-        "d": Learner(discriminator, fakes),
-    }
-    model = JointTraining(generator, learners)
-    rates = {"g": 0.01, "d": 0.02}
-    model.compile({k: keras.optimizers.Adam(r) for k, r in rates.items()})
-    batches = dialogs.batches(negatives=3)
-    return model, [generator, discriminator], batches, []
 
 
 def train(make, directory, epochs, seed=0, **options):

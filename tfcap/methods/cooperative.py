@@ -238,7 +238,7 @@ def frozen_listener(
     termination: str = "sampled",
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker for a listener frozen after human captions.
+    """Trains a speaker for a frozen listener: Luo et al.
 
     ```
     loss = -lambda_ * sum over the batch of
