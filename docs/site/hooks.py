@@ -104,7 +104,8 @@ def _options(match):
         f"| `{name}` | `{default}` | {text} |"
         for name, default, text in options_of(*match.groups())
     ]
-    return "\n".join(["| name | default | |", "|---|---|---|", *rows])
+    head = ["| name | default | description |", "|---|---|---|"]
+    return "\n".join([*head, *rows])
 
 
 def _moved(text, old, new):
@@ -177,30 +178,44 @@ def _papers():
 
 
 def _reference():
-    """A page a package: its docstring, a table of its names, and each name."""
-    pages = []
+    """A page a name, an index of each package, and one of all packages."""
+    pages, rows = ["reference/index.md"], []
     for package, names in public_names().items():
-        rows = [
-            f"| [`{name}`][{public.anchor}] | {public.summary} |"
-            for name, public in names.items()
-        ]
-        entries = [
-            f'<a id="{public.path}"></a>\n\n::: {public.anchor}'
-            if public.anchor != public.path
-            else f"::: {public.path}"
-            for public in names.values()
-        ]
-        text = "\n".join(
-            [
-                *(f"# {package}\n", documentation(package), ""),
-                *("| | |\n|---|---|", *rows, ""),
-                *(f"{entry}\n" for entry in entries),
-            ]
-        )
-        uri = f"reference/{package}.md"
-        site.add(uri, f"reference/{package}", text)
-        pages.append({package: uri})
+        index = f"reference/{package}/index.md"
+        text = documentation(package)
+        site.add(index, f"reference/{package}", _index(package, text, names))
+        rows.append(f"| [`{package}`]({package}) | {text.splitlines()[0]} |")
+        section = [index]
+        for name, public in names.items():
+            uri = f"reference/{package}/{name}.md"
+            site.add(uri, f"reference/{package}/{name}", _entry(public))
+            section.append({name: uri})
+        pages.append({package: section})
+    table = "\n".join(["| package | holds |", "|---|---|", *rows])
+    site.add(pages[0], "reference/index", f"# Reference\n\n{table}\n")
     return pages
+
+
+def _index(package, text, names):
+    rows = [
+        f"| [`{name}`][{public.anchor}] | {public.summary} |"
+        for name, public in names.items()
+    ]
+    title = f"# {package} {{#{package}}}"
+    table = ["| name | description |", "|---|---|", *rows]
+    return "\n".join([title, "", text, "", *table])
+
+
+def _entry(public):
+    """Everything that mkdocstrings knows of a name."""
+    anchor = f'<a id="{public.path}"></a>\n\n'
+    return (
+        f"{anchor if public.anchor != public.path else ''}"
+        f"::: {public.anchor}\n"
+        "    options:\n"
+        "      heading_level: 1\n"
+        f"      heading: {public.path}\n"
+    )
 
 
 def _unlisted(nav, written):
@@ -260,7 +275,7 @@ def on_page_markdown(markdown, page, config, files):
     if wrong := unknown_names(markdown):
         raise PluginError(
             f"{source} names {', '.join(wrong)}, which no public package "
-            "exports. Write the new name, or export it from its room."
+            "exports. Write the new name, or export it from its package."
         )
     lines, before = [], ""
     for line, is_text in outside_fences(markdown):
@@ -290,18 +305,16 @@ def _led(match, uri, source):
 def on_post_build(config):
     """Checks that every public name is there, and nothing needs a network."""
     folder = pathlib.Path(config.site_dir)
+    missing = []
     for package, names in public_names().items():
-        page = folder / "reference" / package / "index.html"
-        text = page.read_text()
-        missing = [
-            public.path
-            for public in names.values()
-            if f'id="{public.anchor}"' not in text
-        ]
-        if "doc-symbol-module" in text:
-            missing.append(f"{package}: a module stands for what it exports")
-        if missing:
-            raise PluginError(f"The reference lacks {', '.join(missing)}.")
+        for name, public in names.items():
+            page = folder / "reference" / package / name / "index.html"
+            text = page.read_text()
+            found = f'id="{public.anchor}"' in text
+            if not found or "doc-symbol-module" in text:
+                missing.append(public.path)
+    if missing:
+        raise PluginError(f"The reference lacks {', '.join(missing)}.")
     loaded = re.compile(
         r"<(?:script|img|iframe)[^>]* src=\"?https?://[^\s>\"]+"
     )

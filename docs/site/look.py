@@ -20,12 +20,13 @@ from playwright.sync_api import sync_playwright
 SITE = pathlib.Path(__file__).parents[2] / "build" / "site"
 PAGES = (
     *("", "guides/drop_in_layer/", "guides/health/", "guides/own_parts/"),
-    *("tensorboard/", "coming_from/", "reference/tfcap.layers/"),
-    *("reference/tfcap.text/", "papers/psst/", "examples/visdial_gdis/"),
+    *("tensorboard/", "coming_from/", "results/", "reference/"),
+    *("reference/tfcap.layers/", "reference/tfcap.training/JointTraining/"),
+    *("papers/psst/", "examples/visdial_gdis/"),
     *("architecture/", "repository/reproduce/psst/settings.py/"),
 )
 WIDTHS = {"wide": 1400, "narrow": 390}
-SEARCHED = {"PartialSamplingST": "reference/tfcap.layers/"}
+SEARCHED = {"PartialSamplingST": "reference/tfcap.layers/PartialSamplingST/"}
 
 
 def serve():

@@ -9,7 +9,7 @@ import re
 ROOT = pathlib.Path(__file__).parents[2]
 #: Public modules whose names are defined where they stand, but for these.
 MODULES = {"tensorboard_plugin_tfcap.summary": ("Claim",)}
-#: Packages within rooms that are public, too.
+#: Packages within packages that are public, too.
 WITHIN = {"tfcap.text.rewards"}
 #: Names that `tfcap` itself offers, and where they are defined.
 TOP = {"show_tradeoff": "tensorboard_plugin_tfcap.notebook"}
@@ -97,8 +97,9 @@ def public_names() -> dict[str, dict[str, PublicName]]:
         ".".join(path.parent.relative_to(ROOT).parts)
         for path in (ROOT / "tfcap").rglob("__init__.py")
     }
-    rooms = {name for name in packages if name.count(".") == 1}
-    pairs = {name: _imports(name) for name in rooms | WITHIN & packages}
+    outer = {name for name in packages if name.count(".") == 1}
+    public = {name for name in outer | WITHIN if "._" not in name}
+    pairs = {name: _imports(name) for name in public}
     pairs["tfcap"] = ((module, name) for name, module in TOP.items())
     for module, imported in MODULES.items():
         own = [

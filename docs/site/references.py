@@ -11,13 +11,15 @@ _CODE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)(\(\))?`(?![`\]])")
 
 
 def target_of(name: str) -> str | None:
-    """Anchor of the public name that stands in backquotes, or `None`.
+    """Anchor of the package or public name in backquotes, or `None`.
 
     A method or an attribute of a public class leads to the class.
     """
     if not name.startswith(("tfcap.", "tensorboard_plugin_tfcap.")):
         return by_short_name().get(name)
     for package, names in public_names().items():
+        if name == package:
+            return package
         if name.startswith(f"{package}."):
             rest = name.removeprefix(f"{package}.").split(".")
             if rest[0] in names:
@@ -69,4 +71,4 @@ def _is_public(name):
         path = ROOT / name.replace(".", "/")
         top = {public.path for public in public_names()["tfcap"].values()}
         return path.is_dir() or path.with_suffix(".py").exists() or name in top
-    return name in public_names() or target_of(name) is not None
+    return target_of(name) is not None
