@@ -1,4 +1,4 @@
-"""The laws of the house, read from the sources."""
+"""Rules about the sources: imports, sizes, exports and docstrings."""
 
 import ast
 import dataclasses
@@ -12,16 +12,16 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
-ROOMS = sorted((ROOT / "tfcap").rglob("*.py"))
+LIBRARY = sorted((ROOT / "tfcap").rglob("*.py"))
 PLUGIN = sorted((ROOT / "tensorboard_plugin_tfcap").rglob("*.py"))
-LABORATORY = sorted((ROOT / "reproduce").rglob("*.py"))
-#: They use the kit as a stranger would.
-STRANGERS = [
-    *LABORATORY,
+EXPERIMENTS = sorted((ROOT / "reproduce").rglob("*.py"))
+#: Callers of the public interface.
+CALLERS = [
+    *EXPERIMENTS,
     *sorted((ROOT / "examples").rglob("*.py")),
     *sorted((ROOT / "benchmarks").rglob("*.py")),
 ]
-SOURCES = [*ROOMS, *PLUGIN, *LABORATORY]
+SOURCES = [*LIBRARY, *PLUGIN, *EXPERIMENTS]
 PACKAGES = sorted(
     path.parent.relative_to(ROOT).as_posix().replace("/", ".")
     for path in SOURCES
@@ -29,8 +29,8 @@ PACKAGES = sorted(
     and path.parent.name
     not in ("tfcap", "tensorboard_plugin_tfcap", "reproduce")
 )
-#: Which rooms a room may enter, from the ground floor up.
-LAW = {
+#: Packages that a package may import, the lowest first.
+BELOW = {
     "curves": (),
     "_io": (),
     "_ops": (),
@@ -43,18 +43,19 @@ LAW = {
     "models": ("_io", "_ops", "text", "layers"),
     "rewards": ("_ops", "text", "losses", "metrics", "decoding.rollout"),
 }
-LAW["objectives"] = (*LAW["rewards"], "layers", "data", "decoding", "rewards")
-LAW["training"] = (*LAW["objectives"], "_io", "objectives", "models")
-LAW["methods"] = (*LAW["training"], "training")
-#: Modules beside the rooms, run as `python -m tfcap.evaluate`, and which rooms
-#: they may enter.
+BELOW["objectives"] = (*BELOW["rewards"], "layers", "data", "decoding")
+BELOW["objectives"] += ("rewards",)
+BELOW["training"] = (*BELOW["objectives"], "_io", "objectives", "models")
+BELOW["methods"] = (*BELOW["training"], "training")
+#: Modules that run as `python -m tfcap.evaluate`, and which packages they may
+#: import.
 COMMANDS = {
     "evaluate": ("data", "_io", "text"),
     "extract": ("data", "_io"),
     "launch": (),
 }
-#: Parts of the plugin that a room may enter: it writes logs.
-PLUGIN_LAW = {"training": ("summary",)}
+#: Parts of the plugin that a package may import, to write logs.
+PLUGIN_PARTS = {"training": ("summary",)}
 #: Imports of the plugin when it is loaded, beside itself and Python.
 PLUGIN_LOADS = (
     *("numpy", "tensorboard", "werkzeug", "google.protobuf"),
@@ -70,14 +71,13 @@ PLUGIN_PUBLIC = {
         *("write_comparison", "write_references"),
     ),
 }
-#: Rooms within rooms whose exports others import, too.
+#: Public packages within packages.
 PUBLIC_WITHIN = ("text.rewards",)
-#: Files of `STRANGERS` that still import what a room does not export. To be
-#: emptied: a file that no longer does is taken off, and none is added.
+#: Files of `CALLERS` that still import private names. To be emptied.
 PRIVATE_IMPORTS = {"benchmarks/host_scores.py"}
-#: Rooms that know tensors through `keras.ops` alone.
+#: Packages that use tensors through `keras.ops` alone.
 ANY_BACKEND = ("_ops", "layers", "losses", "rewards")
-#: Rooms without tensors.
+#: Packages without tensors.
 HOST = ("curves", "_io", "text")
 #: Exports that take files or a data set to be shown; examples/ shows them.
 NEED_DATA = {
@@ -123,7 +123,7 @@ def at_load(path):
     return list(walk(tree(path)))
 
 
-def room(path):
+def package_of(path):
     parts = path.relative_to(ROOT / "tfcap").parts
     return parts[0] if len(parts) > 1 else None
 
@@ -137,46 +137,46 @@ def within(name, allowed):
 
 
 def broken_imports(path):
-    """Imports of one file that the law forbids."""
-    own = room(path) or path.stem
+    """Imports of one file that `BELOW` does not have."""
+    own = package_of(path) or path.stem
     for name in imported(ast.walk(tree(path))):
         if name.startswith("."):
             yield name
         elif name.startswith("tfcap."):
-            allowed = COMMANDS[own] if own in COMMANDS else (own, *LAW[own])
+            allowed = COMMANDS[own] if own in COMMANDS else (own, *BELOW[own])
             if not within(name.removeprefix("tfcap."), allowed):
                 yield name
         elif name.startswith("tensorboard_plugin_tfcap."):
-            allowed = PLUGIN_LAW.get(own, ())
+            allowed = PLUGIN_PARTS.get(own, ())
             if not within(name.split(".", 1)[1], allowed):
                 yield name
 
 
-@pytest.mark.parametrize("own", LAW)
-def test_a_room_enters_only_rooms_below(own):
+@pytest.mark.parametrize("own", BELOW)
+def test_a_package_imports_only_packages_below(own):
     found = {
         title(path): sorted(set(broken_imports(path)))
-        for path in ROOMS
-        if room(path) == own
+        for path in LIBRARY
+        if package_of(path) == own
     }
-    assert found, f"there is no room {own}"
+    assert found, f"there is no package {own}"
     assert not {path: names for path, names in found.items() if names}
 
 
-def test_every_room_has_its_law():
-    rooms = {room(path) for path in ROOMS} - {None}
-    assert rooms == set(LAW)
+def test_every_package_has_its_allowed_imports():
+    packages = {package_of(path) for path in LIBRARY} - {None}
+    assert packages == set(BELOW)
 
 
-def test_commands_enter_only_the_rooms_that_they_need():
-    paths = [p for p in ROOMS if room(p) is None and p.stem[0] != "_"]
+def test_commands_import_only_the_packages_that_they_need():
+    paths = [p for p in LIBRARY if package_of(p) is None and p.stem[0] != "_"]
     assert {path.stem for path in paths} == set(COMMANDS)
     assert not [name for path in paths for name in broken_imports(path)]
 
 
-def test_the_law_has_no_circle():
-    for number, (name, allowed) in enumerate(LAW.items()):
-        below = list(LAW)[:number]
+def test_allowed_imports_have_no_cycle():
+    for number, (name, allowed) in enumerate(BELOW.items()):
+        below = list(BELOW)[:number]
         assert all(a.split(".")[0] in below for a in allowed), name
 
 
@@ -185,8 +185,8 @@ def test_tensors_are_those_of_any_backend(own):
     forbidden = ["tensorflow", "jax", "torch"]
     if own in HOST:
         forbidden += ["keras", "tfcap._ops"]
-    for path in ROOMS:
-        if room(path) == own:
+    for path in LIBRARY:
+        if package_of(path) == own:
             nodes = ast.walk(tree(path)) if own in HOST else at_load(path)
             names = {n for n in imported(nodes) if within(n, forbidden)}
             assert not names, f"{title(path)} imports {sorted(names)}"
@@ -203,7 +203,7 @@ def test_the_plugin_loads_little_and_of_tfcap_only_curves(path):
 
 
 def private_imports(path):
-    """Imports but for `from tfcap.ROOM import EXPORTED`, and as of those."""
+    """Imports but for `from tfcap.PACKAGE import EXPORTED`, and as of those."""
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (
@@ -227,11 +227,11 @@ def private_imports(path):
             )
 
 
-def test_strangers_import_public_names_only():
-    found = {title(p): sorted(set(private_imports(p))) for p in STRANGERS}
+def test_callers_import_public_names_only():
+    found = {title(p): sorted(set(private_imports(p))) for p in CALLERS}
     found = {path: names for path, names in found.items() if names}
     new = {p: n for p, n in found.items() if p not in PRIVATE_IMPORTS}
-    assert not new, "import these from their room's `__init__`, or export them"
+    assert not new, "import these from the package, or export them"
     assert not PRIVATE_IMPORTS - set(found), "take these off PRIVATE_IMPORTS"
 
 
@@ -351,7 +351,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 def test_docstrings_open_with_a_noun_or_a_verb():
     found = [
         f"{title(path)}:{node.body[0].lineno}"
-        for path in sorted({*SOURCES, *STRANGERS})
+        for path in sorted({*SOURCES, *CALLERS})
         for node in ast.walk(tree(path))
         if isinstance(node, DOCUMENTED)
         and PRONOUNS.match(ast.get_docstring(node) or "")
@@ -359,7 +359,7 @@ def test_docstrings_open_with_a_noun_or_a_verb():
     assert not found
 
 
-#: Rooms whose functions tell the types of what they take and return.
+#: Packages whose functions have typed signatures.
 TYPED = ["tfcap.curves", "tfcap._io"]
 
 
@@ -416,7 +416,7 @@ def test_exports_have_an_example_that_runs(package):
 
 
 @pytest.mark.parametrize("name", ["layers", "losses"])
-def test_the_parts_that_people_take_are_linked_at_the_top(name):
+def test_layers_and_losses_are_linked_at_the_top(name):
     link, wanted = ROOT / name, f"tfcap/{name}"
     if link.is_symlink():
         assert link.resolve() == (ROOT / wanted).resolve()
