@@ -296,10 +296,12 @@ def _led(match, uri, source):
     path = os.path.normpath(os.path.join(os.path.dirname(source), target))
     if (ROOT / path).is_dir():
         return label
-    if path not in site.pages:
-        return match[0]
-    led = os.path.relpath(site.pages[path], os.path.dirname(uri) or ".")
-    return f"{mark}[{label}]({led}{anchor or ''})"
+    led = target
+    if path in site.pages:
+        led = os.path.relpath(site.pages[path], os.path.dirname(uri) or ".")
+    found = f"{mark}[{label}]({led}{anchor or ''})"
+    # A picture leads to itself at full size.
+    return f"[{found}]({led})" if mark else found
 
 
 def on_post_build(config):
