@@ -67,7 +67,7 @@ def on_files(files, config):
         site.add(file.src_uri, source, text)
     written = set(site.texts)
     sections = {
-        "Guides": _notebooks(files) + _unlisted(config.nav, written),
+        "Guides": _unlisted(config.nav, written | _notebooks(files)),
         "Examples": _examples(),
         "Papers": _papers(),
         "Reference": _reference(),
@@ -133,7 +133,7 @@ def _include(uri, source):
 
 def _notebooks(files):
     """Guides, each a notebook that has been run, with what it printed."""
-    pages = []
+    pages = set()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         text, pictures = notebook_page(path)
         uri = f"guides/{path.stem}.md"
@@ -141,7 +141,7 @@ def _notebooks(files):
         for name, content in pictures.items():
             files.append(site.file(f"guides/{name}", content))
         files.append(site.file(f"guides/{path.name}", path.read_text()))
-        pages.append(uri)
+        pages.add(uri)
     return pages
 
 
@@ -219,7 +219,7 @@ def _entry(public):
 
 
 def _unlisted(nav, written):
-    """Pages in `docs` that `mkdocs.yml` does not list."""
+    """Pages in `docs`, and notebooks, that `mkdocs.yml` does not list."""
     listed = set(re.findall(r"[\w./]+\.md", json.dumps(nav)))
     return sorted(written - listed)
 
