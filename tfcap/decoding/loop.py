@@ -1,6 +1,8 @@
 """Loops of a graph that decode word after word, and the pass after them."""
 
+import contextlib
 from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -100,8 +102,26 @@ def loop_over_words(
         shapes = _invariants(start[1:], keras.tree.flatten(ends), free)
         leaves = _while(continues, advance, start, shapes)
     else:
-        leaves = ops.while_loop(continues, advance, start)
+        with without_gradient(speaker):
+            leaves = ops.while_loop(continues, advance, start)
     return keras.tree.pack_sequence_as(nest, leaves[1:])[0]
+
+
+@contextlib.contextmanager
+def without_gradient(network: Any) -> Iterator[None]:
+    """Context in which JAX does not differentiate the weights of a network.
+
+    A loop that JAX differentiates is traced with all slopes, also where
+    nobody asks for them, and attention takes other paths there.
+    """
+    jax = keras.backend.backend() == "jax"
+    variables = getattr(network, "trainable_variables", ()) if jax else ()
+    before = [variable.value for variable in variables]
+    for variable, value in zip(variables, before):
+        variable.assign(ops.stop_gradient(value))
+    yield
+    for variable, value in zip(variables, before):
+        variable.assign(value)
 
 
 def _extends(speaker, length):

@@ -1,5 +1,7 @@
 """Training: the model with a train step, callbacks, checkpoints."""
 
+from tfcap.training.backend import MultiWorkerStrategy
+from tfcap.training.backend import open_strategy
 from tfcap.training.dataset_inputs import generate
 from tfcap.training.evaluator import EvaluationCallback
 from tfcap.training.evaluator import Evaluator
@@ -15,7 +17,5 @@ from tfcap.training.ranking import candidate_scores
 from tfcap.training.ranking import rank_candidates
 from tfcap.training.resume import Resume
 from tfcap.training.speaker_report import SpeakerReport
-from tfcap.training.workers import MultiWorkerStrategy
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
-from tfcap.training.workers import open_strategy

@@ -1,5 +1,6 @@
 """Batches of any data set that Keras takes, once through."""
 
+import sys
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -7,10 +8,13 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfcap._ops.sequences import dense
 from tfcap.decoding import Decoder
+from tfcap.training.backend import backend
+
+#: The cardinality of a `tf.data.Dataset` without an end.
+_INFINITE = -1
 
 
 def dataset_pairs(
@@ -63,7 +67,15 @@ def _targets(tensor):
     """Targets of any dtype, ragged ones with -1 in what takes no part."""
     if not hasattr(tensor, "ragged_rank"):
         return tensor
+    import tensorflow as tf
+
     return tf.cast(tensor, tf.int64).to_tensor(default_value=-1)
+
+
+def is_tf_dataset(x: Any) -> bool:
+    """Check whether this is a `tf.data.Dataset`, without TensorFlow, too."""
+    tf = sys.modules.get("tensorflow")
+    return tf is not None and isinstance(x, tf.data.Dataset)
 
 
 def _batches(dataset):
@@ -71,8 +83,8 @@ def _batches(dataset):
     endless, kind = False, type(dataset).__name__
     if isinstance(dataset, keras.utils.PyDataset):
         endless = dataset.num_batches is None
-    elif isinstance(dataset, tf.data.Dataset):
-        endless = dataset.cardinality() == tf.data.INFINITE_CARDINALITY
+    elif is_tf_dataset(dataset):
+        endless = int(dataset.cardinality()) == _INFINITE
     elif isinstance(dataset, Iterator) or not isinstance(dataset, Iterable):
         raise TypeError(
             "`dataset` must be a `tf.data.Dataset`, a `keras.utils.PyDataset`, "
@@ -139,16 +151,15 @@ def generate(
         Integer array of shape `(dialogs * R, S, T)`, or `(images, S, T)`.
     """
 
-    @tf.function(reduce_retracing=True, autograph=False)
     def decode(inputs):
         return decoder.decode(speaker, speaker.begin(inputs)).tokens
 
+    decode = backend.graph(decode, speaker, decoder)
     parts, rows = [], 0
     progress = keras.utils.Progbar(limit, verbose=verbose, unit_name="row")
     pad = getattr(speaker, "pad", 0)
     for inputs, _ in dataset_pairs(dataset, batch_size, pad):
-        inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
-        tokens = decode(inputs).numpy()
+        tokens = np.asarray(decode(inputs))
         size = keras.tree.flatten(inputs)[0].shape[0]
         if limit is not None:
             # Of dialogs, a batch may have more rounds than others.

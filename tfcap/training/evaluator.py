@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
+from keras import ops
 
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
@@ -22,6 +22,7 @@ from tfcap.rewards.retrieval import check_embedder
 from tfcap.rewards.reward import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
+from tfcap.training.backend import backend
 from tfcap.training.dataset_inputs import concatenated
 from tfcap.training.dataset_inputs import dataset_pairs
 from tfcap.training.speaker_report import RETRIEVAL
@@ -315,11 +316,6 @@ class Evaluator(EvaluationCallback):
         )
         parts = []
         for inputs, _ in self._inputs():
-            inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
-            if not parts:
-                # Of any number of rows: the last batch may be smaller.
-                spec = keras.tree.map_structure(_any_rows, inputs)
-                graph.get_concrete_function(spec)
             parts.append(keras.tree.map_structure(np.asarray, graph(inputs)))
             progress.add(len(parts[-1]["tokens"]))
         if not parts:
@@ -342,11 +338,9 @@ class Evaluator(EvaluationCallback):
         """Graph of a decoder and of what listeners make of its words."""
         key = id(decoder), bool(listeners)
         if key not in self._graphs:
-            self._graphs[key] = tf.function(
-                functools.partial(self._run, decoder, listeners),
-                reduce_retracing=True,
-                autograph=False,
-            )
+            run = functools.partial(self._run, decoder, listeners)
+            parts = self.speaker, decoder, *listeners.values()
+            self._graphs[key] = backend.graph(run, *parts)
         return self._graphs[key]
 
     def _run(self, decoder, listeners, inputs):
@@ -377,7 +371,7 @@ class Evaluator(EvaluationCallback):
             human = references[:, : self.human_captions]
             mask = reference_mask(human, self.speaker.eos, self.pad)
             outputs["human"] = _embedded(listeners[""], human, mask)
-            outputs["present"] = tf.reduce_any(mask > 0, axis=-1)
+            outputs["present"] = ops.any(mask > 0, axis=-1)
         return outputs
 
     def _images(self, listener, inputs):
@@ -386,7 +380,7 @@ class Evaluator(EvaluationCallback):
         image = batch_entry(inputs, key, what, "Name their key in `image`.")
         masked = mask_for(listener.embed_images, inputs.get(f"{key}_mask"))
         embeddings = listener.embed_images(image, training=False, **masked)
-        return tf.cast(embeddings, "float32")
+        return ops.cast(embeddings, "float32")
 
     def _references(self, inputs):
         """The human captions of a batch, `(B, N, T)`, padded."""
@@ -496,15 +490,9 @@ def _named(prefix, report, both=True):
     return {name: float(value) for name, value in named.items()}
 
 
-def _any_rows(tensor):
-    """Signature of a tensor whose rows may be of any number."""
-    shape = [None, *tensor.shape[1:]] if tensor.shape.rank else []
-    return tf.TensorSpec(shape, tensor.dtype)
-
-
 def _embedded(listener, tokens, mask):
     embeddings = listener.embed_texts(tokens, mask, training=False)
-    return tf.cast(embeddings, "float32")
+    return ops.cast(embeddings, "float32")
 
 
 def _joined(parts, pad):

@@ -1,17 +1,15 @@
 """The training model: one or several networks, each with an objective."""
 
 import contextlib
-import functools
 import math
 from collections import UserList
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
 import keras
-import tensorflow as tf
+from keras import ops
 
 from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
@@ -22,14 +20,12 @@ from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives import Objective
 from tfcap.training import rollout_updates
+from tfcap.training.backend import backend
 from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers
 from tfcap.training.refusals import refusal_to_save
 from tfcap.training.resume import run_fit
-
-_FOUND = "tfcap: not finite: "
-_END = " (end)"
 
 
 class Learner(NamedTuple):
@@ -182,8 +178,7 @@ class JointTraining(keras.Model):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        # Rewards may compute on the host, or shapes that depend on the data.
-        self.supports_jit = False
+        self.supports_jit = backend.COMPILES
         check_built(speaker, "`speaker`")
         if isinstance(learners, Objective):
             learners = {"speaker": Learner(speaker, learners)}
@@ -226,7 +221,7 @@ class JointTraining(keras.Model):
                 "learner, and every learner a turn: positive integers, and "
                 f"integers in [0, every). Received: {given}."
             )
-        self._now = self.playing(0)
+        self.now = self.playing(0)
         self.turn = self.add_weight(
             shape=(),
             initializer="zeros",
@@ -262,7 +257,7 @@ class JointTraining(keras.Model):
                 for own in optimizers
             ]
         # Built here, not in a step, which would be traced twice for it.
-        with self.distribute_strategy.scope():
+        with backend.scope(self):
             for network, own in zip(self.networks, optimizers):
                 if not own.built:
                     own.build(network.trainable_variables)
@@ -312,54 +307,32 @@ class JointTraining(keras.Model):
         raise refusal_to_save(self, "speaker")
 
     def make_train_function(self, force=False):
-        if self.train_function is not None and not force:
-            return self.train_function
-        if self.clipped_ratio:
-            train = rollout_updates.train_function(self)
-        elif self.period > 1:
-            train = self._in_turns()
-        else:
-            super().make_train_function(force=True)
-            train = self.train_function
-        self.train_function = explained(train, self.optimizer)
+        if self.train_function is None or force:
+            self.train_function = backend.train_function(self)
         return self.train_function
 
-    def _in_turns(self):
-        """A train function that knows whose turn it is.
+    def train_step(self, *args):
+        return backend.train_step(self, *args)
 
-        It has one graph for each set of learners rather than one with
-        branches: what a branch leaves out cannot be gathered across replicas.
+    def test_step(self, *args):
+        return backend.test_step(self, *args)
+
+    def forward(self, inputs: Any) -> tuple[list, list]:
+        """The words of a step, and the losses of those whose turn it is.
+
+        Returns:
+            List of `Computed`; and of each the scalar to differentiate.
         """
-        graphs = {}
-        for turn in range(self.period):
-            if self.playing(turn) not in graphs:
-                super().make_train_function(force=True)
-                graphs[self.playing(turn)] = self.train_function
+        episode = Episode(self.speaker, inputs, training=True)
+        computed = self._compute(self.now, episode)
+        return computed, [each.loss for each in computed]
 
-        def take_turn(iterator):
-            turn = int(keras.ops.convert_to_numpy(self.turn))
-            self._now = self.playing(turn)
-            logs = graphs[self._now](iterator)
-            self.turn.assign(turn + 1)
-            return logs
-
-        return take_turn
-
-    def train_step(self, data):
-        """Takes a step: words, the losses of them, gradients, updates."""
-        inputs = self.inputs_of(data)
-        with self.step_of_schedules() as annealed:
-            with tf.GradientTape(persistent=True) as tape:
-                episode = Episode(self.speaker, inputs, training=True)
-                computed = self._compute(self._now, episode)
-            logs = self.update(tape, computed, [each.loss for each in computed])
-        return {**logs, **annealed}
-
-    def test_step(self, data):
+    def tested(self, data: Any) -> dict:
+        """Logs of a batch that nobody learns from."""
         inputs = self.inputs_of(data)
         episode = Episode(self.speaker, inputs)
         rows = next(x for x in keras.tree.flatten(inputs) if len(x.shape))
-        rows = sum_over_replicas(tf.cast(tf.shape(rows)[0], tf.float32))
+        rows = sum_over_replicas(ops.cast(ops.shape(rows)[0], "float32"))
         return self.log(self._compute(self.learners, episode), rows)
 
     def inputs_of(self, data):
@@ -405,6 +378,17 @@ class JointTraining(keras.Model):
         for part in parts.values():
             part.next_step()
 
+    def not_finite(self, found: str) -> FloatingPointError:
+        """The error of a step in which something is not finite."""
+        done = int(ops.convert_to_numpy(self.optimizer.iterations))
+        return FloatingPointError(
+            "Losses, rewards and gradients must be finite. Received: "
+            f"{found}, after {done} updates. The weights are those of the "
+            "last update. See what is named, lower the learning rate, or clip "
+            "the gradient with `global_clipnorm`. A reward function that fails "
+            "may return `None` for a caption, to abstain."
+        )
+
     def _groups(self, names):
         """Lists of the learners that share an objective."""
         groups = {}
@@ -430,16 +414,19 @@ class JointTraining(keras.Model):
         prefix = self._prefixes[names[0]]
         return Computed(names, prefix, losses, logs, loss)
 
-    def update(self, tape, computed, losses):
-        """Steps the learners, all of them or none; returns what to log.
+    def update(self, slopes_of: Callable, computed: list) -> Any:
+        """Steps the learners, all of them or none.
 
         Args:
-            tape: `tf.GradientTape` that has seen the losses.
+            slopes_of: Callable from the index of a loss, what to scale its
+                gradient by, and lists of variables to lists of gradients.
             computed: List of `Computed`.
-            losses: List of scalars, of each what is to be differentiated.
+
+        Returns:
+            What the backend's `apply_if_finite()` does.
         """
         updates = {}
-        for each, loss in zip(computed, losses):
+        for index, each in enumerate(computed):
             groups = [each.names]
             if any(scales(self.optimizer_of(name)) for name in each.names):
                 # Each by a factor of its own.
@@ -447,16 +434,15 @@ class JointTraining(keras.Model):
             for names in groups:
                 learners = [self.learners[name] for name in names]
                 own = [x.network.trainable_variables for x in learners]
-                one = tf.ones_like(loss)
+                one = ops.ones((), each.loss.dtype)
                 scale = self.optimizer_of(names[0]).scale_loss(one)
-                slopes = tape.gradient(loss, own, output_gradients=scale)
+                slopes = slopes_of(index, scale, own)
                 for name, learner, *step in zip(names, learners, slopes, own):
                     updates[name] = update_of(
                         self.optimizer_of(name), *step, learner.global_clipnorm
                     )
         causes = self._causes(computed, updates)
-        apply_if_finite(updates.values(), causes)
-        return self.log(computed)
+        return backend.apply_if_finite(self, [*updates.values()], causes)
 
     def _causes(self, computed, updates):
         """Values that must be finite, by what to call them; causes first."""
@@ -488,12 +474,9 @@ class JointTraining(keras.Model):
             logs = {"loss": each.loss * num_replicas(), **each.logs}
             values |= {f"{each.prefix}{k}": v for k, v in logs.items()}
         for name, value in values.items():
-            if name not in self.trackers:
-                continue
-            # The count of a mean does not read the value: see that a data set
-            # of unknown length ends before it.
-            with tf.control_dependencies([tf.convert_to_tensor(value)]):
-                self.trackers[name].update_state(value, weight)
+            if name in self.trackers:
+                with backend.after(value):
+                    self.trackers[name].update_state(value, weight)
         return {name: m.result() for name, m in self.trackers.items()}
 
     @property
@@ -543,92 +526,36 @@ def update_of(
             "decoder and reward connect the loss with the network, and that "
             "the network is not frozen."
         )
-    shares = [
-        tf.zeros(v.shape, v.dtype) if g is None else tf.convert_to_tensor(g)
-        for g, v in zip(gradients, variables)
-    ]
+    shares = [backend.filled(*pair) for pair in zip(gradients, variables)]
     clips, scaled = global_clipnorm is not None, scales(optimizer)
     # All replicas must see the same gradient, to clip it or to decide that
     # the loss was scaled too much.
     whole = num_replicas() > 1 and (clips or scaled)
     if whole:
         shares = [sum_over_replicas(gradient) for gradient in shares]
-    size = tf.add_n([tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in shares])
-    scale = tf.cast(optimizer.scale_loss(1.0), tf.float32)
+    size = backend.half_square(shares)
+    scale = ops.cast(optimizer.scale_loss(1.0), "float32")
     if clips:
-        norm, limit = tf.sqrt(2.0 * size), global_clipnorm * scale
-        shares, _ = tf.clip_by_global_norm(shares, limit, norm)
+        limit = global_clipnorm * scale
+        factor = limit / ops.maximum(ops.sqrt(2.0 * size), limit)
+        shares = [g * ops.cast(factor, g.dtype) for g in shares]
     if whole:
         # Keras sums over replicas.
-        shares = [g / tf.cast(num_replicas(), g.dtype) for g in shares]
+        shares = [g / ops.cast(num_replicas(), g.dtype) for g in shares]
     if hasattr(optimizer, "dynamic_scale"):
         # It skips the step itself, and scales the next loss by less.
-        size = tf.where(scale > 1.0, 0.0, size)
+        size = ops.where(scale > 1.0, 0.0, size)
     return Update(optimizer, shares, variables, size)
 
 
 def weight_penalty(variables: list) -> Any:
     """This replica's share of the penalties on the weights of layers."""
     penalties = [
-        tf.cast(variable.regularizer(variable.value), tf.float32)
+        ops.cast(variable.regularizer(variable.value), "float32")
         for variable in variables
         if getattr(variable, "regularizer", None) is not None
     ]
     return sum(penalties) / num_replicas() if penalties else 0.0
-
-
-def apply_if_finite(updates: Iterable[Update], causes: Iterable[dict]):
-    """Takes the steps of all optimizers, or raises before any of them.
-
-    Every replica decides the same, from the sum of what they found.
-
-    Args:
-        causes: Dicts of float scalar tensors, by what to call them. Of what
-            is not finite, the first dict with any of it is named.
-    """
-    values = {name: v for cause in causes for name, v in cause.items()}
-    ranks = [rank for rank, cause in enumerate(causes) for _ in cause]
-    found = tf.stack([tf.cast(v, tf.float32) for v in values.values()])
-    found = sum_over_replicas(found) / num_replicas()
-    text = _FOUND + _names(found, list(values), ranks) + _END
-    finite = tf.reduce_all(tf.math.is_finite(found))
-    with tf.control_dependencies([tf.debugging.Assert(finite, [text])]):
-        for update in updates:
-            gradients = [tf.identity(each) for each in update.gradients]
-            update.optimizer.apply(gradients, update.variables)
-
-
-def _names(values, names, ranks):
-    """String tensor that tells which values are not finite."""
-    bad = tf.logical_not(tf.math.is_finite(values))
-    first = tf.reduce_min(tf.boolean_mask(ranks, bad))
-    texts = tf.strings.join([names, tf.strings.as_string(values)], " is ")
-    shown = tf.logical_and(bad, tf.equal(ranks, first))
-    return tf.strings.reduce_join(tf.boolean_mask(texts, shown), separator=", ")
-
-
-def explained(train_function: Callable, optimizer: Any) -> Callable:
-    """A train function that tells of a step that is not finite in one line."""
-
-    @functools.wraps(train_function)
-    def run(*args):
-        try:
-            return train_function(*args)
-        except tf.errors.InvalidArgumentError as error:
-            _, marker, rest = error.message.partition(_FOUND)
-            if not marker:
-                raise
-        message = rest.partition(_END)[0]
-        done = int(keras.ops.convert_to_numpy(optimizer.iterations))
-        raise FloatingPointError(
-            "Losses, rewards and gradients must be finite. Received: "
-            f"{message}, after {done} updates. The weights are those of the "
-            "last update. See what is named, lower the learning rate, or clip "
-            "the gradient with `global_clipnorm`. A reward function that fails "
-            "may return `None` for a caption, to abstain."
-        )
-
-    return run
 
 
 class JointOptimizer(keras.optimizers.MultiOptimizer):
@@ -698,11 +625,11 @@ class ClippedAdam(keras.optimizers.Adam):
     def apply(self, grads, trainable_variables=None):
         replicas = num_replicas()
         if self.global_clipnorm and replicas > 1:
-            whole = [
-                sum_over_replicas(tf.convert_to_tensor(gradient))
-                for gradient in grads
-            ]
-            whole, _ = tf.clip_by_global_norm(whole, self.global_clipnorm)
+            pairs = zip(grads, trainable_variables or self._trainable_variables)
+            whole = [sum_over_replicas(backend.filled(*x)) for x in pairs]
+            norm = ops.sqrt(2.0 * backend.half_square(whole))
+            share = self.global_clipnorm / replicas
             # They are summed once more, and are too small to be clipped.
-            grads = [gradient / replicas for gradient in whole]
+            factor = share / ops.maximum(norm, self.global_clipnorm)
+            grads = [g * ops.cast(factor, g.dtype) for g in whole]
         super().apply(grads, trainable_variables)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfcap._ops import sequence_mask
 from tfcap._ops import without_start
 from tfcap._ops.sequences import batch_entry
 from tfcap.decoding import score_candidates
 from tfcap.metrics import RankingReport
+from tfcap.training.backend import backend
 from tfcap.training.dataset_inputs import concatenated
 from tfcap.training.dataset_inputs import dataset_pairs
 
@@ -108,13 +108,13 @@ def embed_answers(
     """
     ends = getattr(discriminator, "eos", 2), getattr(discriminator, "pad", 0)
 
-    @tf.function(reduce_retracing=True, autograph=False)
     def embed(tokens):
         mask = sequence_mask(tokens, *ends)
         return discriminator.embed(tokens[:, None], mask[:, None])[:, 0]
 
+    embed = backend.graph(embed, discriminator)
     chunks = [
-        np.asarray(embed(tf.constant(answers[i : i + rows])), "float32")
+        np.asarray(embed(answers[i : i + rows]), "float32")
         for i in range(0, len(answers), rows)
     ]
     return np.concatenate(chunks)
@@ -146,7 +146,7 @@ def _questions(dataset, batch_size, reader):
     if hasattr(dataset, "dialogs"):
         dialogs = dataset.dialogs
         for inputs, rows in dataset.evaluation(batch_size):
-            rows, known = rows.numpy(), dialogs.relevance
+            rows, known = np.asarray(rows), dialogs.relevance
             yield _Questions(
                 inputs,
                 dialogs.answers,
@@ -170,7 +170,6 @@ def _questions(dataset, batch_size, reader):
         truth = None, None
         if labels is not None:
             truth = _truth(labels, options.shape)
-        inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
         yield _Questions(inputs, answers, options, *truth, None)
 
 
@@ -191,7 +190,7 @@ def _truth(labels, shape):
 
 
 def _likelihood(speaker: Any) -> Callable:
-    begin = tf.function(speaker.begin, reduce_retracing=True, autograph=False)
+    begin = backend.graph(speaker.begin, speaker)
 
     def score(questions, options):
         state = begin(questions.inputs)
@@ -201,9 +200,7 @@ def _likelihood(speaker: Any) -> Callable:
 
 
 def _dot_product(discriminator: Any) -> Callable:
-    encode = tf.function(
-        discriminator.encode, reduce_retracing=True, autograph=False
-    )
+    encode = backend.graph(discriminator.encode, discriminator)
     # The answers of all dialogs are those of every batch: embedded once.
     last = [None, None]
 

@@ -68,7 +68,8 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
                 f"{options[name]!r}. Make it a term of the objective, such "
                 "as an estimator of your own, or a callback."
             )
-    replicas = model.distribute_strategy.num_replicas_in_sync
+    strategy = getattr(model, "distribute_strategy", None)
+    replicas = strategy.num_replicas_in_sync if strategy else 1
     steps = options.get("steps_per_execution", 1)
     whole = model.clipped_ratio or model.period > 1
     if steps != 1 and (whole or replicas > 1):

@@ -11,10 +11,10 @@ import time
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfcap.data import DatasetBatches
 from tfcap.training.checkpoint import RunCheckpoint
+from tfcap.training.dataset_inputs import is_tf_dataset
 from tfcap.training.workers import from_all
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
@@ -470,7 +470,7 @@ def run_fit(fit, *args, **kwargs):
     del arguments["self"]
     x, steps = arguments["x"], arguments["steps_per_epoch"]
     several = arguments["epochs"] - arguments["initial_epoch"] > 1
-    if isinstance(x, tf.data.Dataset):
+    if is_tf_dataset(x):
         # It has an order of its own, of which Keras would warn.
         arguments["shuffle"] = False
     if hasattr(x, "from_step") and several and steps is None:
@@ -496,7 +496,7 @@ def _by_step(arguments, seed):
     parts = x, arguments["y"], arguments["sample_weight"]
     split = arguments["validation_split"]
     arrays = all(
-        leaf is None or isinstance(leaf, np.ndarray | tf.Tensor)
+        isinstance(leaf, np.ndarray | None) or keras.ops.is_tensor(leaf)
         for leaf in keras.tree.flatten(parts)
     )
     if steps is None and not split and arrays:
@@ -511,7 +511,7 @@ def _by_step(arguments, seed):
         x = batches.dataset(epochs, first * steps)
         without = dict.fromkeys(("y", "sample_weight", "batch_size"))
         arguments = {**arguments, **without}
-    if not isinstance(x, tf.data.Dataset):
+    if not is_tf_dataset(x):
         return arguments, lambda epochs, done: x, False
     indexed, count = hasattr(x, "from_step"), int(x.cardinality())
     anew = steps is None and count > 0 and not indexed
@@ -530,6 +530,8 @@ def _by_step(arguments, seed):
         for _ in range(passed):
             # Whenever it is read, the seeds of its order are drawn.
             iter(x)
+        import tensorflow as tf
+
         return tf.data.Dataset.range(epochs - first).flat_map(lambda _: x)
 
     options = {"steps_per_epoch": steps, "shuffle": False}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
-import tensorflow as tf
+from keras import ops
 
 from tfcap._ops import sequence_mask
 from tfcap._ops import sum_over_replicas
@@ -68,40 +68,28 @@ def _has_ratio(term):
 class _Scored(Episode):
     """An episode in which the scores of words are what is differentiated."""
 
-    def __init__(self, speaker, inputs, tape):
+    def __init__(self, speaker, inputs, watch):
         super().__init__(speaker, inputs, training=True)
-        self._tape, self._scores = tape, {}
+        self._watch, self._scores = watch, {}
 
     def log_probs(self, rollout):
         # Kept beside its rollout: an id may be reused as soon as it is gone.
         key = id(rollout.tokens), rollout.log_probs is None
         if key not in self._scores:
-            scores = tf.identity(super().log_probs(rollout))
-            self._tape.watch(scores)
+            scores = self._watch(super().log_probs(rollout))
             self._scores[key] = rollout, scores
         return self._scores[key][1]
 
-    def gradients(self, loss, anchor) -> tuple[list, list]:
-        """Tokens, gradients by their scores, and these, `(B, S, T)`; kinds.
+    def known_scores(self) -> list:
+        """Pairs of a rollout and its scores `(B, S, T)`."""
+        return [*self._scores.values()]
 
-        Of two losses: of what a ratio weighs and clips, and of divergences,
-        which hold a speaker most of all where it has moved beyond the bounds.
+    def kind_of(self, rollout) -> tuple:
+        """The logits processors by which words are scored, and if drawn.
 
-        A kind is a pair: the logits processors by which the words are scored,
-        and whether they were drawn, so that a ratio corrects them.
+        A ratio corrects words that were drawn.
         """
-        rollouts, scores = zip(*self._scores.values())
-        each = zip(*(self._tape.gradient(x, scores) for x in (loss, anchor)))
-        known = [
-            (rollout, *_filled(slopes), score)
-            for rollout, slopes, score in zip(rollouts, each, scores)
-            if any(slope is not None for slope in slopes)
-        ]
-        kinds = [
-            (self._processors_of(rollout), rollout.log_probs is not None)
-            for rollout, *_ in known
-        ]
-        return [(rollout.tokens, *rest) for rollout, *rest in known], kinds
+        return self._processors_of(rollout), rollout.log_probs is not None
 
     def _processors_of(self, rollout):
         """Logits processors of the decoder that scored words itself."""
@@ -120,112 +108,82 @@ class _Scored(Episode):
         return decoder.logits_processors.for_speaker(self.speaker)
 
 
-def _filled(slopes):
-    """Gradients of which one at least is there, zeros for the other."""
-    there = next(x for x in slopes if x is not None)
-    return [tf.zeros_like(there) if x is None else x for x in slopes]
-
-
-def draw(model: keras.Model, inputs: Any) -> dict:
+def draw(model: keras.Model, inputs: Any, by_scores: Callable) -> dict:
     """Draws and rewards the words of a batch, and differentiates by scores.
 
+    Of two losses: of what a ratio weighs and clips, and of divergences, which
+    hold a speaker most of all where it has moved beyond the bounds.
+
     Returns:
-        Dict: `inputs`; `scored`, of every rollout the tokens, the gradients of
-        the loss and of its divergences by their log probabilities, and these,
-        `(B, S, T)`; `losses` and `logs` of the objective.
+        Dict: `inputs`; `scored`, of every rollout the tokens, their log
+        probabilities, and the gradients of both losses by these, `(B, S, T)`;
+        `losses` and `logs` of the objective.
     """
     (learner,) = model.learners.values()
-    # Weights are not watched: nothing of the pass is kept.
-    with tf.GradientTape(
-        persistent=True, watch_accessed_variables=False
-    ) as tape:
-        episode = _Scored(model.speaker, inputs, tape)
+    known = []
+
+    def losses_of(watch):
+        episode = _Scored(model.speaker, inputs, watch)
         losses, logs = learner.objective.losses(episode)
         terms = learner.objective.named_terms()
-        parts = {True: tf.zeros(()), False: tf.zeros(())}
+        parts = {True: ops.zeros(()), False: ops.zeros(())}
         for name, loss in losses.items():
             parts[isinstance(terms[name].estimator, KLDivergence)] += loss
-    scored, model.kinds = episode.gradients(parts[False], parts[True])
-    return {"inputs": inputs, "scored": scored, "losses": losses, "logs": logs}
+        known[:] = [(episode, rollout) for rollout, _ in episode.known_scores()]
+        scored = [(x.tokens, scores) for x, scores in episode.known_scores()]
+        return [parts[False], parts[True]], (scored, losses, logs)
+
+    (scored, losses, logs), slopes = by_scores(losses_of)
+    model.kinds, learned = [], []
+    for (tokens, scores), pair, (episode, rollout) in zip(
+        scored, slopes, known
+    ):
+        if any(slope is not None for slope in pair):
+            pair = [ops.zeros_like(scores) if x is None else x for x in pair]
+            learned.append((tokens, scores, *pair))
+            model.kinds.append(episode.kind_of(rollout))
+    return {
+        "inputs": inputs,
+        "scored": learned,
+        "losses": losses,
+        "logs": logs,
+    }
 
 
-def update(model: keras.Model, drawn: dict) -> dict:
-    """Steps on what `draw()` returned."""
-    speaker = model.speaker
-    with tf.GradientTape() as tape:
-        state = speaker.begin(drawn["inputs"], training=True)
-        # Of these losses, only penalties on weights have a gradient here.
-        computed = model.computed(
-            [*model.learners], drawn["losses"], dict(drawn["logs"])
-        )
-        scores, away = zip(
-            *(
-                _surrogate(model, state, *part, *kind)
-                for part, kind in zip(drawn["scored"], model.kinds)
-            )
-        )
-        loss = tf.add_n(scores) + computed.loss
-    clipped, words = tf.unstack(sum_over_replicas(tf.add_n(away)))
-    computed.logs["clipped_words"] = clipped / tf.maximum(words, 1.0)
-    return model.update(tape, [computed], [loss])
+def forward(model: keras.Model, drawn: dict) -> tuple[list, list]:
+    """Scores what `draw()` returned again; as `JointTraining.forward()`."""
+    state = model.speaker.begin(drawn["inputs"], training=True)
+    # Of these losses, only penalties on weights have a gradient here.
+    computed = model.computed(
+        [*model.learners], drawn["losses"], dict(drawn["logs"])
+    )
+    parts = zip(drawn["scored"], model.kinds)
+    scores, away = zip(*(_surrogate(model, state, *part) for part in parts))
+    clipped, words = ops.unstack(sum_over_replicas(sum(away)))
+    computed.logs["clipped_words"] = clipped / ops.maximum(words, 1.0)
+    return [computed], [sum(scores) + computed.loss]
 
 
-def _surrogate(model, state, tokens, slopes, pulls, before, processors, drawn):
+def _surrogate(model, state, scored, kind):
     """The loss of words scored again, whose gradient by scores is known.
 
     And how many words have no gradient for their ratio, of how many.
     """
+    tokens, before, slopes, pulls = scored
+    processors, drawn = kind
     speaker = model.speaker
     mask = sequence_mask(tokens, speaker.eos, getattr(speaker, "pad", 0))
-    rows = tf.reshape(mask, (-1, tokens.shape[-1]))
+    rows = ops.reshape(mask, (-1, tokens.shape[-1]))
     _, log_probs = read_again(
         speaker, state, tokens, rows, processors, training=True
     )
 
     def linear(slopes):
-        return tf.reduce_sum(tf.where(slopes != 0, slopes * log_probs, 0.0))
+        return ops.sum(ops.where(slopes != 0, slopes * log_probs, 0.0))
 
     if not drawn:
-        return linear(slopes + pulls), tf.zeros((2,))
+        return linear(slopes + pulls), ops.zeros((2,))
     losses, away = model.clipped_ratio(slopes, log_probs, before, mask)
-    words = tf.math.count_nonzero(slopes, dtype=tf.float32)
-    loss = tf.reduce_sum(losses) + linear(pulls)
-    return loss, tf.stack([tf.reduce_sum(away), words])
-
-
-def train_function(model: keras.Model) -> Callable:
-    """A train function of Keras that draws once and updates several times."""
-    strategy = model.distribute_strategy
-
-    def draw_step(data):
-        inputs = model.inputs_of(data)
-        with model.step_of_schedules() as annealed:
-            return {**draw(model, inputs), "annealed": annealed}
-
-    def update_step(drawn):
-        return {**update(model, drawn), **drawn["annealed"]}
-
-    def draw_all(data):
-        return strategy.run(draw_step, args=(data,))
-
-    def update_all(drawn):
-        logs = strategy.run(update_step, args=(drawn,))
-        return {k: strategy.reduce("MEAN", v, None) for k, v in logs.items()}
-
-    if not model.run_eagerly:
-        options = {"reduce_retracing": True, "autograph": False}
-        draw_all = tf.function(draw_all, **options)
-        update_all = tf.function(update_all, **options)
-
-    def train(iterator):
-        # Keras hands on what is None as an optional value.
-        data = keras.tree.map_structure(
-            lambda x: None if isinstance(x, tf.experimental.Optional) else x,
-            next(iterator),
-        )
-        drawn = draw_all(data)
-        for _ in range(model.updates_per_rollout):
-            logs = update_all(drawn)
-        return logs
-
-    return train
+    words = ops.cast(ops.count_nonzero(slopes), "float32")
+    loss = ops.sum(losses) + linear(pulls)
+    return loss, ops.stack([ops.sum(away), words])

@@ -6,132 +6,12 @@ same points in the same order; `from_chief()` lets one of them decide where
 what is on disk decides.
 """
 
-import hashlib
 import io
 import json
-import os
 
 import numpy as np
-import tensorflow as tf
 
-_POLICY = tf.data.experimental.AutoShardPolicy
-
-
-class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
-    """`tf.distribute.MultiWorkerMirroredStrategy` for Keras 3.
-
-    Keras asks a strategy of several workers for two means that TensorFlow's
-    cannot give: of a whole batch, a nest of tensors, by which it builds a
-    model, and of a scalar to log, along an axis that it has not got. `fit()`
-    fails with either, of any model. `reduce()` answers both here, and nothing
-    in Keras is changed.
-
-    All workers are given the same data set, of global batches, and each reads
-    its rows of every batch. A data set that differs between them, such as one
-    that each shuffles its own way, would repeat some examples and leave out
-    others, and is rejected. So the last batch must have a row for every
-    replica, too. A data set whose `auto_shard_policy` is another than `AUTO`
-    and `DATA` is taken as it is.
-
-    Make it before anything else of TensorFlow, with `TF_CONFIG` in the
-    environment; `tfcap.training.open_strategy()` does.
-
-    Args:
-        cluster_resolver: As TensorFlow's. Defaults to `None`, one that reads
-            `TF_CONFIG`.
-        communication_options: As TensorFlow's.
-
-    Example:
-
-    >>> strategy = tfcap.training.MultiWorkerStrategy()
-    >>> strategy.num_replicas_in_sync
-    1
-    """
-
-    def reduce(self, reduce_op, value, axis):
-        if tf.nest.is_nested(value):
-            # A batch, of which the shapes are wanted. Its parts may differ in
-            # number of rows, and then have no mean.
-            return tf.nest.map_structure(self._local, value)
-        if axis is not None and self._local(value).shape.rank == 0:
-            axis = None
-        return super().reduce(reduce_op, value, axis)
-
-    def experimental_distribute_dataset(self, dataset, options=None):
-        policy = dataset.options().experimental_distribute.auto_shard_policy
-        if policy == _POLICY.AUTO:
-            # It would try to share out files, of which some may be longer.
-            policy, changed = _POLICY.DATA, tf.data.Options()
-            changed.experimental_distribute.auto_shard_policy = policy
-            dataset = dataset.with_options(changed)
-        if policy == _POLICY.DATA:
-            self._check_same(dataset)
-        return super().experimental_distribute_dataset(dataset, options)
-
-    def share(self, array):
-        """Arrays of all workers, one after the other.
-
-        Args:
-            array: 1-D NumPy array of 8-bit integers, of any length.
-
-        Returns:
-            1-D NumPy array.
-        """
-
-        def part(context):
-            first = context.replica_id_in_sync_group % len(local) == 0
-            return tf.constant(array if first else array[:0], tf.int32)
-
-        local = self.extended.worker_devices
-        parts = self.experimental_distribute_values_from_function(part)
-        return self.gather(parts, axis=0).numpy().astype(np.uint8)
-
-    def _local(self, value):
-        """Part of a value that the first replica of this worker has."""
-        return self.experimental_local_results(value)[0]
-
-    def _check_same(self, dataset):
-        """Rejects a data set that another worker has not got."""
-        marks = self.share(np.frombuffer(_mark(dataset), np.uint8))
-        marks = marks.reshape(-1, hashlib.sha256().digest_size)
-        if (marks != marks[0]).any():
-            raise ValueError(
-                "`dataset` must be the same on all workers: each reads its "
-                "rows of every batch. Received: one whose number of batches "
-                "or first batch differs from that of another worker. Read "
-                "the same files everywhere, in the same order, and shuffle "
-                "with the same `seed`; for arrays that `fit()` shuffles, call "
-                "`keras.utils.set_random_seed()` first."
-            )
-
-
-def open_strategy():
-    """Returns the `tf.distribute.Strategy` for the devices and environment.
-
-    With `TF_CONFIG`, as `python -m tfcap.launch` sets it,
-    `tfcap.training.MultiWorkerStrategy`; otherwise that of all GPUs that there
-    are, and of the one device where there are not several. Models are built
-    under its `scope()`, and batches are global: more devices train the same
-    model faster. Call it before anything else of TensorFlow.
-
-    With `TF_CONFIG` TensorFlow opens a server that asks nobody who they are:
-    whoever reaches its port reads and writes files as this user. The launcher
-    hides it in a network namespace, or says that it does not; in a job that
-    sets `TF_CONFIG` itself, close the port to all but the workers.
-
-    Returns:
-        `tf.distribute.Strategy`.
-
-    Example:
-
-    >>> with tfcap.training.open_strategy().scope():
-    ...     network = keras.Sequential([keras.layers.Dense(2)])
-    """
-    if os.environ.get("TF_CONFIG"):
-        return MultiWorkerStrategy()
-    if len(tf.config.list_logical_devices("GPU")) > 1:
-        return tf.distribute.MirroredStrategy()
-    return tf.distribute.get_strategy()
+from tfcap.training.backend import backend
 
 
 def is_chief(model=None):
@@ -149,7 +29,8 @@ def is_chief(model=None):
     >>> tfcap.training.is_chief()
     True
     """
-    return _strategy(model).extended.should_save_summary
+    strategy = of_workers(model)
+    return strategy is None or strategy.extended.should_save_summary
 
 
 def from_chief(value, model=None):
@@ -209,13 +90,7 @@ def worker_index(model=None) -> int:
     return 0 if strategy is None else strategy.cluster_resolver.task_id
 
 
-def _strategy(model=None):
-    """The strategy of a model, or of the scope."""
-    own = getattr(model, "distribute_strategy", None)
-    return own or tf.distribute.get_strategy()
-
-
-def of_workers(model=None) -> MultiWorkerStrategy | None:
+def of_workers(model=None):
     """The strategy of a model or of the scope, if it is of several workers.
 
     Example:
@@ -224,8 +99,8 @@ def of_workers(model=None) -> MultiWorkerStrategy | None:
     >>> of_workers() is None
     True
     """
-    strategy = _strategy(model)
-    return strategy if isinstance(strategy, MultiWorkerStrategy) else None
+    strategy = backend.strategy_of(model)
+    return strategy if hasattr(strategy, "share") else None
 
 
 def _packed(value):
@@ -235,12 +110,3 @@ def _packed(value):
     file = io.BytesIO()
     np.save(file, value, allow_pickle=False)
     return file.getvalue()
-
-
-def _mark(dataset):
-    """Hash that tells a data set from another: its length and first batch."""
-    mark = hashlib.sha256(dataset.cardinality().numpy().tobytes())
-    for batch in dataset.take(1):
-        for part in tf.nest.flatten(batch, expand_composites=True):
-            mark.update(tf.io.serialize_tensor(part).numpy())
-    return mark.digest()

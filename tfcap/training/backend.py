@@ -1,0 +1,11 @@
+"""The training step's part that each backend of Keras does its own way."""
+
+import keras
+
+if keras.backend.backend() == "jax":
+    from tfcap.training import _jax as backend
+else:
+    from tfcap.training import _tensorflow as backend
+
+MultiWorkerStrategy = backend.MultiWorkerStrategy
+open_strategy = backend.open_strategy
