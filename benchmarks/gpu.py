@@ -17,10 +17,12 @@ device's product rate that its products reach. `peers` takes the step of SCST
 and of cross-entropy with the LSTM in PyTorch, eager and compiled, with the
 same reward, which costs next to nothing. `lm` trains Gemma's architecture of
 random weights beside `generate()` and a loss in transformers. `--small` is for
-a trial on a CPU. Rows of earlier calls stay in the file.
+a trial on a CPU. A later call measures what the file has not got yet. `profile`
+prints the kernels that take the time of a step.
 """
 
 import argparse
+import collections
 import dataclasses
 import functools
 import json
@@ -208,15 +210,46 @@ def timed(call, steps, warm=3):
     return seconds
 
 
-def row(seconds, words, **facts):
-    """A row of the record."""
-    low, middle, high = statistics.quantiles(seconds, n=4, method="inclusive")
-    return {
-        **facts,
-        "ms": 1e3 * middle,
-        "quartiles": [1e3 * low, 1e3 * high],
-        "words_per_second": words / middle,
-    }
+class Record:
+    """Rows in a file, to which a later call adds what is missing."""
+
+    def __init__(self, path):
+        import jax
+
+        device = jax.devices()[0]
+        self.path, self.rows, self.product = path, [], None
+        self.device = f"{device.device_kind}, JAX {jax.__version__}"
+        if path and os.path.exists(path):
+            with open(path) as file:
+                kept = json.load(file)
+            if kept["device"] != self.device:
+                raise SystemExit(
+                    f"{path} is of another device: {kept['device']}"
+                )
+            self.rows, self.product = kept["rows"], kept["product"]
+
+    def has(self, facts):
+        """Check whether there is a row of these facts."""
+        return any(facts.items() <= row.items() for row in self.rows)
+
+    def keep(self, named, seconds, words, facts):
+        """Adds and prints a row: what it is, how fast, and other facts."""
+        low, middle, high = statistics.quantiles(
+            seconds, n=4, method="inclusive"
+        )
+        row = {
+            **named,
+            "ms": round(1e3 * middle, 3),
+            "quartiles": [round(1e3 * low, 3), round(1e3 * high, 3)],
+            "words_per_second": round(words / middle),
+            **{name: round(x, 3) for name, x in facts.items()},
+        }
+        print(json.dumps(row), flush=True)
+        self.rows.append(row)
+        if self.path:
+            content = {k: v for k, v in vars(self).items() if k != "path"}
+            with open(self.path, "w") as file:
+                json.dump(content, file, indent=1)
 
 
 class Step:
@@ -279,12 +312,10 @@ def flops(method, kind, rows, sizes):
     return passes and passes * rows * sizes.words * word
 
 
-def steps(sizes, keep):
-    import keras
-
+def steps(sizes, record):
+    """Times methods of both speakers."""
     rates = {d: product_rate(d) for d in ("float32", "bfloat16")}
-    for dtype, rate in rates.items():
-        keep({"part": "product", "dtype": dtype, "tflops": rate / 1e12})
+    record.product = {d: f"{r / 1e12:.0f} TFLOP/s" for d, r in rates.items()}
     cases = [
         (kind, dtype, rows, method)
         for kind in ("lstm", "transformer")
@@ -292,104 +323,119 @@ def steps(sizes, keep):
         for rows in sizes.batches
         for method in ("mle", "scst", "psst", "grpo")
     ]
-    steps = []
     for kind, dtype, rows, method in cases:
-        keras.config.set_dtype_policy(POLICIES[dtype])
-        batch = batch_of(rows, sizes)
-        adam = functools.partial(keras.optimizers.Adam, 1e-7)
-        reward = cider(sizes)
-        model = training_of(method, kind, sizes, batch, reward, adam)
-        steps.append(Step(model, batch))
-    keras.config.set_dtype_policy("float32")
-    compile_all(steps)
-    for (kind, dtype, rows, method), step in zip(cases, steps):
+        facts = {"part": "steps", "network": kind, "method": method}
+        facts |= {"dtype": dtype, "rows": rows}
+        if record.has(facts):
+            continue
+        batch, reward = batch_of(rows, sizes), cider(sizes)
+        step = adam_step(method, kind, dtype, sizes, batch, reward)
+        step.compile()
         seconds = timed(step, sizes.steps)
         words = rows * sizes.words * (sizes.samples if method == "grpo" else 1)
-        facts = {"network": kind, "dtype": dtype, "rows": rows}
-        facts |= {"part": "steps", "method": method, **step.facts}
         work = flops(method, kind, rows, sizes)
         if work:
             share = work / statistics.median(seconds) / rates[dtype]
-            facts["share_of_product_rate"] = share
-        keep(row(seconds, words, **facts))
+            step.facts["share_of_product_rate"] = share
+        record.keep(facts, seconds, words, step.facts)
 
 
-def profile(sizes, keep):
-    """What takes the time of steps, by kernel."""
-    import collections
+def adam_step(method, kind, dtype, sizes, batch, reward):
+    """A `Step` of a method in this dtype."""
+    import keras
+
+    keras.config.set_dtype_policy(POLICIES[dtype])
+    adam = functools.partial(keras.optimizers.Adam, 1e-7)
+    model = training_of(method, kind, sizes, batch, reward, adam)
+    keras.config.set_dtype_policy("float32")
+    return Step(model, batch)
+
+
+def profile(sizes, record):
+    """Prints which kernels take the time of steps."""
     import glob
     import tempfile
 
     import jax
-    import keras
 
     rows = sizes.batches[-1]
     for kind in ("lstm", "transformer"):
         for method in ("mle", "scst"):
-            batch = batch_of(rows, sizes)
-            adam = functools.partial(keras.optimizers.Adam, 1e-7)
-            reward = cider(sizes)
-            step = Step(
-                training_of(method, kind, sizes, batch, reward, adam), batch
-            )
+            given = sizes, batch_of(rows, sizes), cider(sizes)
+            step = adam_step(method, kind, "float32", *given)
             step.compile()
             timed(step, 3)
             with tempfile.TemporaryDirectory() as folder:
                 with jax.profiler.trace(folder):
                     timed(step, 10, warm=0)
                 (file,) = glob.glob(f"{folder}/**/*.xplane.pb", recursive=True)
-                data = jax.profiler.ProfileData.from_file(file)
-            total, calls = collections.Counter(), collections.Counter()
-            for plane in data.planes:
-                if "GPU" not in plane.name and "gpu" not in plane.name:
-                    continue
-                for line in plane.lines:
-                    if "Stream" in line.name:
-                        for event in line.events:
-                            total[event.name] += event.duration_ns / 1e7
-                            calls[event.name] += 0.1
-            whole = sum(total.values())
+                total, calls = kernels(file)
+            whole = sum(total.values()) / 10
             print(f"{kind} {method}: {whole:.2f} ms of kernels a step")
-            for name, ms in total.most_common(22):
-                print(f"  {ms:7.3f} ms {calls[name]:6.1f} calls  {name[:90]}")
+            for name, ms in total.most_common(20):
+                count = calls[name] / 10
+                print(f"  {ms / 10:7.3f} ms {count:6.1f} calls  {name[:90]}")
 
 
-def peers(sizes, keep):
-    """Ours and PyTorch's step of SCST and cross-entropy, one after another."""
-    import keras
+def kernels(file):
+    """Milliseconds and calls by the name of a kernel, of a trace."""
+    import jax
+
+    total, calls = collections.Counter(), collections.Counter()
+    planes = jax.profiler.ProfileData.from_file(file).planes
+    lines = (x for plane in planes if "GPU" in plane.name for x in plane.lines)
+    for line in lines:
+        for event in line.events if "Stream" in line.name else ():
+            total[event.name] += event.duration_ns / 1e6
+            calls[event.name] += 1
+    return total, calls
+
+
+def peers(sizes, record):
+    """Times PyTorch's step of SCST and of cross-entropy beside ours."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_float32_matmul_precision("high")
-    for dtype in ("float32", "bfloat16"):
-        for rows in sizes.batches:
-            facts = {"part": "peers", "dtype": dtype, "rows": rows}
-            words = rows * sizes.words
-            batch = batch_of(rows, sizes)
-            for method in ("mle", "scst"):
-                keras.config.set_dtype_policy(POLICIES[dtype])
-                adam = functools.partial(keras.optimizers.Adam, 1e-7)
-                model = training_of(
-                    method, "lstm", sizes, batch, known_words(), adam
-                )
-                keras.config.set_dtype_policy("float32")
-                step = Step(model, batch)
-                step.compile()
-                found = timed(step, sizes.steps)
-                named = {**facts, "method": method}
-                keep(row(found, words, by="tfcap", **named, **step.facts))
-                for mode in ("eager", "compile", "graph"):
-                    call = torch_step(method, sizes, batch, device, dtype, mode)
-                    start = time.perf_counter()
-                    call()
-                    named["compile_s"] = time.perf_counter() - start
-                    if device == "cuda":
-                        torch.cuda.reset_peak_memory_stats()
-                    found = timed(call, sizes.steps)
-                    if device == "cuda":
-                        peak = torch.cuda.max_memory_allocated()
-                        named["mb"] = peak / 2**20
-                    keep(row(found, words, by=f"PyTorch, {mode}", **named))
+    cases = [
+        (dtype, rows, method)
+        for dtype in POLICIES
+        for rows in sizes.batches
+        for method in ("mle", "scst")
+    ]
+    for dtype, rows, method in cases:
+        facts = {"part": "peers", "dtype": dtype, "rows": rows}
+        facts |= {"method": method}
+        if record.has({**facts, "by": "PyTorch, graph"}):
+            continue
+        words, batch = rows * sizes.words, batch_of(rows, sizes)
+        given = sizes, batch, known_words()
+        step = adam_step(method, "lstm", dtype, *given)
+        step.compile()
+        seconds = timed(step, sizes.steps)
+        record.keep({**facts, "by": "tfcap"}, seconds, words, step.facts)
+        for mode in ("eager", "compile", "graph"):
+            step = torch_step(method, sizes, batch, device, dtype, mode)
+            found = timed_torch(step, sizes.steps)
+            record.keep(
+                {**facts, "by": f"PyTorch, {mode}"}, words=words, **found
+            )
+
+
+def timed_torch(step, steps):
+    """Seconds of a step in PyTorch; of the first one, and the memory."""
+    import torch
+
+    start = time.perf_counter()
+    step()
+    facts = {"compile_s": time.perf_counter() - start}
+    cuda = torch.cuda.is_available()
+    if cuda:
+        torch.cuda.reset_peak_memory_stats()
+    seconds = timed(step, steps)
+    if cuda:
+        facts["mb"] = torch.cuda.max_memory_allocated() / 2**20
+    return {"seconds": seconds, "facts": facts}
 
 
 def torch_step(method, sizes, batch, device, dtype, mode):
@@ -499,21 +545,28 @@ def captured(function, image, context):
     return replay
 
 
-def lm(sizes, keep):
-    """A step of group-relative REINFORCE with Gemma's architecture."""
-    import keras
-
-    keras.config.set_dtype_policy("bfloat16")
-    try:
-        keep(our_lm(sizes))
-    finally:
-        keras.config.set_dtype_policy("float32")
-    for mode in ("eager", "compile"):
-        keep(torch_lm(sizes, mode))
-
-
 LM = {"part": "lm", "dtype": "bfloat16", "prompts": 16, "samples": 4}
 PROMPT = 16
+
+
+def lm(sizes, record):
+    """Times a step of group-relative REINFORCE with Gemma's architecture."""
+    import torch
+    import transformers
+
+    words = LM["prompts"] * LM["samples"] * sizes.words
+    versions = f"torch {torch.__version__}, {transformers.__version__}"
+    if not record.has({**LM, "by": "tfcap"}):
+        step = our_lm(sizes)
+        step.compile()
+        seconds = timed(step, sizes.steps)
+        record.keep({**LM, "by": "tfcap"}, seconds, words, step.facts)
+    for mode in ("eager", "compile"):
+        named = {**LM, "by": f"transformers, {mode}"}
+        if not record.has(named):
+            found = timed_torch(torch_lm(sizes, mode), sizes.steps)
+            record.keep(named, words=words, **found)
+    print(versions)
 
 
 def lm_prompts(sizes):
@@ -533,6 +586,7 @@ def our_lm(sizes):
             even = rollout.tokens % 2 == 0
             return keras.ops.mean(keras.ops.cast(even, "float32"), -1)
 
+    keras.config.set_dtype_policy("bfloat16")
     backbone = keras_hub.models.Gemma3Backbone(
         vocabulary_size=sizes.lm_vocabulary,
         image_size=None,
@@ -548,7 +602,6 @@ def our_lm(sizes):
     model = keras_hub.models.Gemma3CausalLM(
         backbone=backbone, preprocessor=None
     )
-    # An end that is never drawn is what nobody can have: few are.
     speaker = tfcap.models.CausalLMSpeaker(model, bos=1, eos=2, pad=0)
     training = tfcap.methods.grpo(
         speaker,
@@ -561,12 +614,8 @@ def our_lm(sizes):
         "prompt": lm_prompts(sizes).astype("int32"),
         "caption": np.full((LM["prompts"], 1, 1), 4, "int32"),
     }
-    step = Step(training, batch)
-    step.compile()
-    words = LM["prompts"] * LM["samples"] * sizes.words
-    found = timed(step, sizes.steps)
-    facts = {"weights": speaker.count_params(), **LM, **step.facts}
-    return row(found, words, by="tfcap", **facts)
+    keras.config.set_dtype_policy("float32")
+    return Step(training, batch)
 
 
 def torch_lm(sizes, mode):
@@ -622,18 +671,7 @@ def torch_lm(sizes, mode):
         adam.step()
         return float(loss)
 
-    start = time.perf_counter()
-    step()
-    facts = {"compile_s": time.perf_counter() - start}
-    if device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-    found = timed(step, sizes.steps)
-    if device == "cuda":
-        facts["mb"] = torch.cuda.max_memory_allocated() / 2**20
-    weights = sum(p.numel() for p in model.parameters())
-    words = LM["prompts"] * LM["samples"] * sizes.words
-    by = f"transformers, {mode}"
-    return row(found, words, by=by, weights=weights, **LM, **facts)
+    return step
 
 
 PARTS = {"steps": steps, "peers": peers, "lm": lm, "profile": profile}
@@ -648,23 +686,7 @@ def main():
     sizes = SMALL if options.small else Sizes()
     if options.part == "check":
         raise SystemExit(not check(SMALL))
-    import jax
-
-    record = {"rows": []}
-    if options.json and os.path.exists(options.json):
-        with open(options.json) as file:
-            record = json.load(file)
-    device = jax.devices()[0]
-    record["device"] = f"{device.device_kind}, JAX {jax.__version__}"
-
-    def keep(found):
-        print(json.dumps(found), flush=True)
-        record["rows"].append(found)
-        if options.json:
-            with open(options.json, "w") as file:
-                json.dump(record, file, indent=1)
-
-    PARTS[options.part](sizes, keep)
+    PARTS[options.part](sizes, Record(options.json))
 
 
 if __name__ == "__main__":
