@@ -23,7 +23,7 @@ ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
 _WEIGHTS = np.array(WEIGHTS)
 _KINDS = np.array([DELTA, 1 - DELTA] * 2)
 #: Words of captions, once for each reference, that are compared at a time.
-_WORDS = 1 << 14
+_WORDS = 1 << 15
 
 
 def meteor(

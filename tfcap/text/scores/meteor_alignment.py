@@ -247,14 +247,15 @@ def _search(matches, fixed, lengths, longest):
     # What a path takes beside the options; the last row is no match.
     others = np.full(positions * pairs, -1)
     others[cells[fixed]] = np.flatnonzero(fixed)
-    pair, free_from, cost = np.arange(pairs), *np.zeros((2, pairs), int)
+    pair, free_from = np.arange(pairs), np.zeros(pairs, int)
+    cost = pair * table.span
     end = np.full(pairs, -1)  # in the caption, of the match before
     used = np.zeros(pairs, table.used.dtype)
-    steps = []
+    steps, every = [], np.arange(pairs)
     for position in range(positions):
         # Of equal paths, the one that was first.
-        order = np.lexsort((cost, pair))
-        place = np.arange(len(pair)) - np.searchsorted(pair, pair)
+        order = np.argsort(cost, kind="stable")
+        place = np.arange(len(pair)) - np.searchsorted(pair, every)[pair]
         # METEOR 1.5 cuts the beam before it counts the last chunk.
         order = order[place < np.where(position > lengths[pair], 1, _BEAM)]
         cell = position * pairs + pair[order]
@@ -269,7 +270,7 @@ def _search(matches, fixed, lengths, longest):
         # METEOR 1.5 adds the distance of a match to the path without it, and
         # so to the paths of later matches of this word.
         passed = np.cumsum(table.distance[taken]) - table.distance[taken]
-        passed -= passed[np.searchsorted(path, path)]
+        passed -= passed[np.searchsorted(path, np.arange(len(order)))][path]
         path, free = order[path], free[path]
         broken = free & (end[path] >= 0) & (end[path] != table.start[taken])
         cost = cost[path] + passed + broken * table.chunk - table.gain[taken]
@@ -277,7 +278,7 @@ def _search(matches, fixed, lengths, longest):
         end = np.where(free, table.end[taken], end[path])
         free_from = np.maximum(free_from[path], position + table.length[taken])
         steps.append((path, taken))
-    best = np.lexsort((cost, pair))[np.searchsorted(pair, np.arange(pairs))]
+    best = np.argsort(cost, kind="stable")[np.searchsorted(pair, every)]
     found = []
     for path, taken in reversed(steps):
         found.append(taken[best])
@@ -295,14 +296,15 @@ class _MatchTable:
         self.end = np.append(caption_start + caption_length, -1)
         self.length = np.append(length, 0)
         self.distance = np.append(np.abs(start - caption_start), 0)
-        # Costs are compared by covered words, then chunks, then distance.
-        farthest = np.bincount(pair, self.distance[:-1]).max()
-        self.chunk = 1 + int(farthest)
+        # Paths are sorted by pair, then covered words, chunks and distance:
+        # digits of one number.
+        self.chunk = 1 + int(np.bincount(pair, self.distance[:-1]).max())
+        word = (1 + positions) * self.chunk
+        self.span = (1 + positions + longest) * word
         weight = np.array(WEIGHTS)[matcher]
         covered = (length * weight).astype(int)
         covered += (caption_length * weight).astype(int)
-        # There are no more chunks than positions.
-        self.gain = np.append(covered * (1 + positions) * self.chunk, 0)
+        self.gain = np.append(covered * word, 0)
         # Sets of words of the caption, as bits of a number.
         bits = np.int64 if longest < 64 else object
         words = (1 << caption_length.astype(bits)) - 1
