@@ -131,13 +131,18 @@ class SynonymSets:
             for form in forms.split():
                 self._bases.setdefault(form, []).append(base)
         # Words of captions come again and again.
-        self.of = functools.lru_cache(1 << 17)(self.of)
+        remember = functools.lru_cache(1 << 17)
+        self.of, self.meanings = remember(self.of), remember(self.meanings)
 
     def of(self, word: str) -> frozenset[int]:
         """Returns the sets of synonyms that a word or its base form is in."""
         bases = self._bases.get(word) or [self._base(word)]
         rows = [self._sets.get(form, "") for form in (word, *bases)]
         return frozenset(int(number) for row in rows for number in row.split())
+
+    def meanings(self, words: frozenset[str]) -> frozenset[str | int]:
+        """Returns words, and the sets of synonyms that they are in."""
+        return words.union(*(self.of(word.replace(" ", "_")) for word in words))
 
     def _base(self, word):
         """The first base form in the dictionary, the word's ending removed."""
