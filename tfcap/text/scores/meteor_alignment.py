@@ -117,14 +117,11 @@ def _terms(sentences, paraphrases):
     get = paraphrases.words.get
     nodes = np.array([get(word, -1) for word in sentences.vocabulary], int)
     rows, place = expand(sentences.lengths)
-    phrases = list(paraphrases.phrases(nodes[sentences.words], rows))
-    longer, terms = np.unique(
-        np.concatenate([nodes for _, _, nodes in phrases]), return_inverse=True
-    )
+    found = paraphrases.phrases(nodes[sentences.words], rows)
+    longer, terms = np.unique(found[2], return_inverse=True)
     terms = np.append(sentences.words, len(nodes) + terms)
-    at = [np.arange(len(rows)), *(places for _, places, _ in phrases)]
-    lengths = np.repeat([1, *(n for n, _, _ in phrases)], [*map(len, at)])
-    at = np.concatenate(at)
+    at = np.append(np.arange(len(rows)), found[0])
+    lengths = np.append(np.ones(len(rows), int), found[1])
     order = np.argsort(rows[at], kind="stable")
     columns = rows[at], terms, place[at], lengths
     return _Terms(np.append(nodes, longer), *(x[order] for x in columns))

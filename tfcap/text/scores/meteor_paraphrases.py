@@ -3,7 +3,6 @@
 import gzip
 import os
 from array import array
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -36,28 +35,29 @@ class Paraphrases:
 
     def phrases(
         self, words: np.ndarray, sentences: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    ) -> list[np.ndarray]:
         """Finds all of several words that may be phrases of the table.
 
         Args:
             words: Array of shape `(n,)`, numbers of words, -1 for others.
             sentences: Array of shape `(n,)`, the sentence that each is in.
 
-        Yields:
-            Number of words, 2 to 7, places where these start, and nodes.
+        Returns:
+            Three arrays: places where these start, their numbers of words,
+            and their nodes.
         """
-        places = np.flatnonzero(words >= 0)
+        places, found = np.flatnonzero(words >= 0), []
         nodes = words[places]
-        ended = np.append(sentences, -1)
-        words = np.append(words, -1)
+        ended, words = np.append(sentences, -1), np.append(words, -1)
         for length in range(2, _LONGEST + 1):
             ends = np.minimum(places + length - 1, len(words) - 1)
             inside = (ended[ends] == ended[places]) & (words[ends] >= 0)
-            places = places[inside]
             keys = nodes[inside] * len(self.words) + words[ends[inside]]
-            found, at = _find(self._steps, keys)
-            places, nodes = places[found], len(self.words) + at[found]
-            yield length, places, nodes
+            known, at = _find(self._steps, keys)
+            places = places[inside][known]
+            nodes = len(self.words) + at[known]
+            found.append((places, np.full(len(places), length), nodes))
+        return [np.concatenate(parts) for parts in zip(*found)]
 
     def among(
         self, nodes: np.ndarray
