@@ -14,7 +14,6 @@ be.
 
 import argparse
 import json
-import os
 import sys
 
 from tfcap._io import can_write
@@ -177,15 +176,12 @@ def _score_options(options, ids):
 
 def _evaluate(captions, texts, options, settings):
     asked = options.metrics or []
-    # For METEOR; where there are few captions, others would not pay.
-    processes = min(8, os.cpu_count() or 1, len(captions) // 1000)
     with ProgressBar(quiet=options.quiet) as progress:
         return evaluate_captions(
             captions,
             texts,
             metrics=METRICS if "all" in asked else asked or _DEFAULT,
             progress=progress,
-            num_workers=processes if processes > 1 else 0,
             **settings,
         )
 

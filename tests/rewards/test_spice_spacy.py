@@ -19,8 +19,7 @@ def test_values_are_those_of_an_evaluation(scene_graphs, few_words):
     np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-6)
     captions.check(reward)
     table = captions.frequencies(count_eos=False)
-    options = {"jit_compile": False, "spice": reward}
-    spider = SPIDEr(table, captions.VOCABULARY, **options)
+    spider = SPIDEr(table, captions.VOCABULARY, spice=reward)
     rollout = captions.rollout(BATCH.tokens)
     both, terms, *_ = spider.scored(rollout, captions.episode(BATCH.human))
     assert [*terms] == ["cider_d", "spice_spacy"]

@@ -58,7 +58,6 @@ def evaluate_captions(
     progress: Callable | None = None,
     objects: Any = None,
     annotated: Sequence[Iterable[str]] | None = None,
-    num_workers: int = 0,
 ) -> CaptionReport:
     """Scores captions with the metrics that papers report.
 
@@ -85,8 +84,6 @@ def evaluate_captions(
             these.
         annotated: List, as long, of the objects of each image, optional, such
             as `tfcap.data.load_instances()` gives.
-        num_workers: Integer, processes for METEOR, see `meteor()`. Defaults
-            to `0`.
 
     Returns:
         A `CaptionReport`.
@@ -122,9 +119,7 @@ def evaluate_captions(
         "cider": cider,
         "cider_r": cider_r,
         "meteor": functools.partial(
-            meteor,
-            progress=functools.partial(progress, "meteor"),
-            num_workers=num_workers,
+            meteor, progress=functools.partial(progress, "meteor")
         ),
         "meteor_java": meteor_java,
         "spice": spice,

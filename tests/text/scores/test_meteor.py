@@ -4,18 +4,17 @@ import gzip
 import importlib.util
 import sys
 import types
-from unittest import mock
 
 import numpy as np
 import pytest
 
 from tfcap.text import MissingScoreError
 from tfcap.text import meteor
-from tfcap.text.scores import meteor_alignment
 from tfcap.text.scores.meteor import ALPHA
 from tfcap.text.scores.meteor import BETA
 from tfcap.text.scores.meteor import DELTA
 from tfcap.text.scores.meteor import GAMMA
+from tfcap.text.scores.meteor_alignment import Sentences
 from tfcap.text.scores.meteor_alignment import align
 from tfcap.text.scores.meteor_alignment import count_chunks
 from tfcap.text.scores.meteor_alignment import find_matches
@@ -81,6 +80,8 @@ GOLDEN = {
     ),
 }
 GOLDEN_CORPUS = 0.35836949592354495
+#: What it gives to `repetitive()`.
+REPETITIVE_CORPUS = 0.2303021689965029
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +106,24 @@ def test_values_are_those_of_its_program(tables):
     np.testing.assert_allclose(scores.each, wanted, rtol=0, atol=1e-14)
     assert scores.corpus == pytest.approx(GOLDEN_CORPUS, abs=1e-14)
     assert not [*tables.rglob("*.partial*")]
+
+
+def repetitive():
+    """Captions and references of few words, with many ties; some are long."""
+    words = "a a a the man men dog of in front on top riding rides big large"
+    rng = np.random.default_rng(0)
+
+    def drawn(most):
+        return rng.choice([*words.split(), "very"], rng.integers(1, most))
+
+    captions = [drawn(20 if i % 20 else 100) for i in range(200)]
+    references = [[drawn(len(c) + 2) for _ in range(2)] for c in captions]
+    return captions, references
+
+
+def test_ties_end_as_in_its_program(tables):
+    scores = meteor(*repetitive())
+    assert scores.corpus == pytest.approx(REPETITIVE_CORPUS, abs=1e-14)
 
 
 def score(caption, *references):
@@ -147,13 +166,16 @@ def test_scores_are_those_of_the_formula(few_words):
     ],
 )
 def test_words_that_match(few_words, caption, reference, matched):
-    assert len(aligned(caption.split(), reference.split())) == matched
+    found = aligned(caption.split(), reference.split())
+    assert len(found.pair) == matched
 
 
 def aligned(caption, reference):
-    caption, reference = tuple(caption), tuple(reference)
-    found = find_matches(caption, reference, meteor_resources())
-    return align(caption, found)
+    """Matches of a caption with a reference of other words."""
+    rows = tuple(caption), tuple(reference)
+    pairs = np.array([[0], [1]])
+    found = find_matches(Sentences.of(rows), pairs, meteor_resources())
+    return found.rows(align(found, *np.array([[len(r)] for r in rows[::-1]])))
 
 
 def test_the_best_reference_counts(few_words):
@@ -172,17 +194,10 @@ def test_the_best_reference_counts(few_words):
     np.testing.assert_array_equal(meteor(captions, references)[1], one_by_one)
 
 
-def test_alignments_that_cannot_stay_among_the_best_are_not_made(
-    few_words, monkeypatch
-):
-    copy = mock.Mock(side_effect=meteor_alignment._Path._copy)
-    monkeypatch.setattr(meteor_alignment._Path, "_copy", lambda x: copy(x))
-    monkeypatch.setattr(meteor_alignment, "_BEAM", 4)
+def test_of_equal_words_adjacent_ones_match(few_words):
     words = ("a",) * 120
     matches = aligned(words, (*words[1:], "cup"))
-    assert len(matches) == 119 and count_chunks(matches) == 1
-    # Each of four has four ways on, and one that continues its chunk.
-    assert 0 < copy.call_count < 120 * 4 * 5
+    assert len(matches.pair) == 119 and count_chunks(matches, 1) == [1]
 
 
 @pytest.mark.parametrize(
@@ -203,12 +218,13 @@ def test_lines_are_split_as_its_program_splits_them(line, words):
     assert normalize(line, abbreviations) == words.split()
 
 
-def test_processes_count_alike(few_words):
+def test_captions_are_compared_a_few_at_a_time(few_words, monkeypatch):
     captions, references = [["dog", "talks"], ["a"]] * 40, [[["hound"]]] * 80
+    wanted = meteor(captions, references)
+    monkeypatch.setattr("tfcap.text.scores.meteor._WORDS", 90)
     seen = []
-    wanted = meteor(captions, references, lambda *count: seen.append(count))
-    assert seen == [(64, 80), (80, 80)]
-    found = meteor(captions, references, num_workers=1)
+    found = meteor(captions, references, lambda *count: seen.append(count))
+    assert seen == [(35, 80), (71, 80), (80, 80)]
     assert found.corpus == wanted.corpus and 0 < wanted.corpus < 1
     np.testing.assert_array_equal(found.each, wanted.each)
 

@@ -7,29 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfcap.text.scores.meteor_alignment import WEIGHTS
+from tfcap.text.scores.meteor_alignment import Sentences
 from tfcap.text.scores.meteor_alignment import align
 from tfcap.text.scores.meteor_alignment import count_chunks
 from tfcap.text.scores.meteor_alignment import find_matches
+from tfcap.text.scores.meteor_paraphrases import expand
 from tfcap.text.scores.meteor_resources import meteor_resources
 from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 from tfcap.text.scores.scores import check_lengths
-from tfcap.text.worker_processes import called
-from tfcap.text.worker_processes import process_pool
 
 #: Parameters for English of the ranking task, the program's default.
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
 _WEIGHTS = np.array(WEIGHTS)
 _KINDS = np.array([DELTA, 1 - DELTA] * 2)
-_FEW = 64
+#: Words of captions, once for each reference, that are compared at a time.
+_WORDS = 1 << 15
 
 
 def meteor(
     candidates: Sequence[Sequence],
     references: Sequence[Sequence[Sequence]],
     progress: Callable | None = None,
-    num_workers: int = 0,
 ) -> Scores:
     """METEOR: matches by word, stem and synonym.
 
@@ -54,8 +54,6 @@ def meteor(
             those of `candidates[i]`.
         progress: Function of the number of captions done and of their number,
             optional, called now and then.
-        num_workers: Integer, processes among which the captions are shared
-            out, each of 250 MB. Defaults to `0`: the caller's own.
 
     Returns:
         `Scores`, in `[0, 1]`.
@@ -84,10 +82,9 @@ def meteor(
     """
     check_aligned(candidates, references)
     check_lengths(candidates, references)
-    meteor_resources()  # raises here what every process would
     rows, total = [], len(candidates)
-    for found in _all_counts(candidates, references, num_workers):
-        rows.extend(found)
+    for counts in _all_counts(candidates, references):
+        rows.extend(counts)
         if progress is not None:
             progress(len(rows), total)
     rows = np.array(rows)
@@ -101,55 +98,72 @@ def _resample(rows, weights):
     return _scores(np.tensordot(weights, rows, 1))
 
 
-def _all_counts(candidates, references, num_workers):
-    """Yields lists of the counts of some captions, see `_counts()`."""
-    starts = range(0, len(candidates), _FEW)
-    parts = [
-        (candidates[i : i + _FEW], references[i : i + _FEW]) for i in starts
+def _all_counts(candidates, references):
+    """Yields arrays of the counts of some captions, see `_counts()`."""
+    sizes = [
+        (1 + len(words)) * len(several)
+        for words, several in zip(candidates, references)
     ]
-    if not num_workers:
-        yield from (_few_counts(*part) for part in parts)
-        return
-    with process_pool(_few_counts, num_workers) as pool:
-        yield from pool.map(called, *zip(*parts))
+    parts = np.cumsum(sizes) // _WORDS
+    ends = np.append(np.flatnonzero(np.diff(parts)) + 1, len(parts))
+    for start, end in zip((0, *ends), ends):
+        yield _best_counts(candidates[start:end], references[start:end])
 
 
-def _few_counts(candidates, references):
+def _best_counts(candidates, references):
     """Counts of each caption with the first reference of its best ones."""
-    resources, best = meteor_resources(), []
-    for candidate, several in zip(candidates, references):
-        caption = resources.words(" ".join(candidate))
-        others = [resources.words(" ".join(words)) for words in several]
-        counts = [_counts(caption, other, resources) for other in others]
-        counts = np.array(counts, float)
-        best.append(counts[np.argmax(_scores(counts))])
-    return best
+    resources, rows, pairs = meteor_resources(), {}, {}
+
+    def number(words):
+        line = resources.words(" ".join(words))
+        return rows.setdefault(line, len(rows))
+
+    which = [
+        pairs.setdefault((number(words), number(other)), len(pairs))
+        for words, several in zip(candidates, references)
+        for other in several
+    ]
+    sentences = Sentences.of(rows)
+    counts = _counts(sentences, np.array([*pairs]).T, resources)[which]
+    caption, place = expand(np.array([*map(len, references)]))
+    # The first of the best.
+    order = np.lexsort((-_scores(counts), caption))
+    return counts[order[place == 0]]
 
 
-def _counts(caption, reference, resources):
-    """Counts from which the score is computed.
+def _counts(sentences, pairs, resources):
+    """Counts from which the scores are computed.
 
     Returns:
-        List of shape `(6, 4)`. Columns: content and function words of
+        Array of shape `(pairs, 6, 4)`. Columns: content and function words of
         the caption, the same of the reference. First row: how many there are;
         the next four: how many of them each matcher matched; the last one
         begins with the number of chunks, 0 where all words are in one.
     """
-    counts = [[0] * 4 for _ in range(6)]
-    matches = find_matches(caption, reference, resources)
-    matches = align(caption, matches)
-    parts = [(0, caption, reference)]
-    for matcher, start, length, caption_start, caption_length in matches:
-        matched = caption[caption_start : caption_start + caption_length]
-        parts.append((1 + matcher, matched, reference[start : start + length]))
-    for row, *sides in parts:
-        for column, words in zip((0, 2), sides):
-            for word in words:
-                kind = word in resources.function_words
-                counts[row][column + kind] += 1
-    chunks = count_chunks(matches)
-    if chunks > 1 or counts[0] != [*map(sum, zip(*counts[1:5]))]:
-        counts[5][0] = chunks
+    lengths = sentences.lengths[pairs]
+    matches = find_matches(sentences, pairs, resources)
+    matches = matches.rows(align(matches, lengths[1], lengths[0]))
+    counts = np.zeros((len(pairs[0]), 6, 4))
+    functions = [x in resources.function_words for x in sentences.vocabulary]
+    before = np.array(functions, int)[sentences.words]
+    before = np.append(0, np.cumsum(before))
+    every = np.arange(len(counts))
+    for column, side, (starts, lengths) in (
+        (0, pairs[0], matches[4:]),
+        (2, pairs[1], matches[2:4]),
+    ):
+        first = sentences.starts[side]
+        matched = first[matches.pair] + starts, lengths
+        for pair, row, start, length in (
+            (every, 0, first, sentences.lengths[side]),
+            (matches.pair, 1 + matches.matcher, *matched),
+        ):
+            function = before[start + length] - before[start]
+            np.add.at(counts, (pair, row, column), length - function)
+            np.add.at(counts, (pair, row, column + 1), function)
+    chunks = count_chunks(matches, len(counts))
+    whole = (counts[:, 0] == counts[:, 1:5].sum(axis=1)).all(axis=-1)
+    counts[:, 5, 0] = np.where((chunks > 1) | ~whole, chunks, 0)
     return counts
 
 

@@ -1,33 +1,180 @@
-"""METEOR's alignment of a caption with a reference."""
+"""METEOR's alignments of captions with references, of many at once."""
 
-import functools
 import itertools
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
+
+import numpy as np
+
+from tfcap.text.scores.meteor_paraphrases import expand
 
 #: Weights of the matchers: exact, stem, synonym, paraphrase.
 WEIGHTS = (1.0, 0.6, 0.8, 0.6)
 EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
 _BEAM = 40
-_LONGEST_PHRASE = 7  # words, of METEOR's table
 
 
-class Match(NamedTuple):
-    """Words of the caption that stand for words of the reference."""
+class Sentences(NamedTuple):
+    """Rows of words, as numbers, one after the other."""
 
-    matcher: int
-    start: int  # in the reference
-    length: int
-    caption_start: int
-    caption_length: int
+    vocabulary: list  # strings
+    words: np.ndarray  # numbers into the vocabulary
+    starts: np.ndarray  # where each row starts
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[str, ...]]) -> "Sentences":
+        """Numbers the words of rows, tuples of strings."""
+        numbers = {}
+        words = [numbers.setdefault(x, len(numbers)) for r in rows for x in r]
+        lengths = np.array([len(row) for row in rows], int)
+        starts = np.cumsum(lengths) - lengths
+        return cls([*numbers], np.array(words, int), starts, lengths)
+
+
+class Matches(NamedTuple):
+    """Words of captions that stand for words of references: columns.
+
+    Ascending by pair and by start in the reference.
+    """
+
+    pair: np.ndarray  # of a caption and a reference
+    matcher: np.ndarray
+    start: np.ndarray  # in the reference
+    length: np.ndarray
+    caption_start: np.ndarray
+    caption_length: np.ndarray
+
+    def rows(self, which: np.ndarray) -> "Matches":
+        """Returns some rows, which an index names."""
+        return Matches(*(column[which] for column in self))
+
+
+def find_matches(
+    sentences: Sentences, pairs: np.ndarray, resources: Any
+) -> Matches:
+    """Finds all matches of captions and references.
+
+    Args:
+        sentences: `Sentences`.
+        pairs: Array of shape `(2, n)`, numbers of captions and of references.
+        resources: `MeteorResources`.
+    """
+    terms = _terms(sentences, resources.paraphrases)
+    alike = _alike(sentences, terms.nodes, resources)
+    # What the terms of captions match: rows of `terms` and of `alike`.
+    captions = np.flatnonzero(np.isin(terms.sentence, pairs[0]))
+    own, how = _join(terms.term[captions], alike.own)
+    own = captions[own]
+    keys = terms.sentence[own] * len(terms.nodes) + alike.other[how]
+    order = np.argsort(keys)
+    keys, own, how = keys[order], own[order], how[order]
+    # Which of these are in the reference of a pair.
+    pair, other = _join(pairs[1], terms.sentence)
+    wanted = pairs[0][pair] * len(terms.nodes) + terms.term[other]
+    which, found = _join(wanted, keys)
+    pair, other, own, how = pair[which], other[which], own[found], how[found]
+    kind, rank = alike.kind[how], alike.rank[how]
+    start, length = terms.start[other], terms.length[other]
+    caption_start, caption_length = terms.start[own], terms.length[own]
+    # Within a word of the reference: by kind, then as its program finds them.
+    listed = kind == PARAPHRASE
+    order = np.lexsort(
+        (
+            np.where(listed, caption_start, rank),
+            np.where(listed, rank, caption_length),
+            np.where(listed, length, caption_start),
+            *(kind, start, pair),
+        )
+    )
+    same = (pairs[0] == pairs[1])[pair[order]]
+    order = order[~same | (kind[order] == EXACT)]
+    kind = np.minimum(kind, PARAPHRASE)
+    columns = pair, kind, start, length, caption_start, caption_length
+    return Matches(*columns).rows(order)
+
+
+def _join(values, ascending):
+    """Finds values in an array: numbers of values, and all their places."""
+    first = np.searchsorted(ascending, values)
+    last = np.searchsorted(ascending, values, "right")
+    which, place = expand(last - first)
+    return which, first[which] + place
+
+
+class _Terms(NamedTuple):
+    """Words, and what may be phrases of several, of sentences."""
+
+    nodes: np.ndarray  # of each term, -1 for a word that is in no phrase
+    sentence: np.ndarray  # ascending, as long as the rest
+    term: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+
+
+def _terms(sentences, paraphrases):
+    get = paraphrases.words.get
+    nodes = np.array([get(word, -1) for word in sentences.vocabulary], int)
+    rows, place = expand(sentences.lengths)
+    found = paraphrases.phrases(nodes[sentences.words], rows)
+    longer, terms = np.unique(found[2], return_inverse=True)
+    terms = np.append(sentences.words, len(nodes) + terms)
+    at = np.append(np.arange(len(rows)), found[0])
+    lengths = np.append(np.ones(len(rows), int), found[1])
+    order = np.argsort(rows[at], kind="stable")
+    columns = rows[at], terms, place[at], lengths
+    return _Terms(np.append(nodes, longer), *(x[order] for x in columns))
+
+
+class _Alike(NamedTuple):
+    """Terms that match, a row for each way."""
+
+    own: np.ndarray  # of the caption, ascending
+    other: np.ndarray  # of the reference
+    kind: np.ndarray  # a matcher, or 4 for a paraphrase of the caption's
+    rank: np.ndarray  # among the paraphrases of a phrase
+
+
+def _alike(sentences, nodes, resources):
+    words, stems = np.arange(len(sentences.vocabulary)), {}
+    stem = [resources.stem(word) for word in sentences.vocabulary]
+    stem = [stems.setdefault(x, len(stems)) for x in stem]
+    synsets = [resources.synsets(word) for word in sentences.vocabulary]
+    several = np.repeat(words, [*map(len, synsets)])
+    synsets = [*itertools.chain.from_iterable(synsets)]
+    order = np.argsort(nodes)
+    order = order[nodes[order] >= 0]
+    phrase, paraphrase, rank = resources.paraphrases.among(nodes[order])
+    phrase, paraphrase = order[phrase], order[paraphrase]
+    ways = (
+        (words, words),
+        _of_one_group(words, np.array(stem, int)),
+        _of_one_group(several, np.array(synsets, int)),
+        (paraphrase, phrase),
+        (phrase, paraphrase),
+    )
+    own, other = np.concatenate(ways, axis=1)
+    kind = np.repeat(range(len(ways)), [len(own) for own, _ in ways])
+    ranks = np.append(np.zeros(len(own) - 2 * len(rank), int), [rank, rank])
+    order = np.argsort(own)
+    return _Alike(own[order], other[order], kind[order], ranks[order])
+
+
+def _of_one_group(members, groups):
+    """Pairs of different members of a group, each pair once."""
+    order = np.argsort(groups)
+    one, other = _join(groups, groups[order])
+    one, other = members[one], members[order][other]
+    base = members.max(initial=0) + 1
+    keys = np.unique((one * base + other)[one != other])
+    return divmod(keys, base)
 
 
 def align(
-    caption: tuple[str, ...], matches: Sequence[Sequence[Match]]
-) -> list[Match]:
-    """Aligns two rows of words.
+    matches: Matches, lengths: np.ndarray, caption_lengths: np.ndarray
+) -> np.ndarray:
+    """Aligns captions with references.
 
     No word is in two matches. Among the alignments it looks for those that
     cover most words, each match weighted by its matcher and the sums rounded
@@ -36,254 +183,139 @@ def align(
     other are taken from the start.
 
     Args:
-        caption: Tuple of words.
-        matches: What `find_matches()` returns of it and a reference.
+        matches: `Matches`.
+        lengths: Array of shape `(pairs,)`, words of the reference.
+        caption_lengths: The same of the caption.
 
     Returns:
-        List of `Match`, ascending by `start`.
+        Boolean array of shape `(matches,)`, which are taken.
     """
-    fixed = _uncontested(matches, len(caption))
-    if all(map(_settled, fixed, matches)):
-        return [match for match in fixed if match is not None]
-    options = [[_option(x) for x in found] for found in matches]
-    beam = [_Path(fixed)]
-    for position, found in enumerate(options):
-        beam.sort(key=_Path.rank)
-        extended = [path.extended(position, found) for path in beam[:_BEAM]]
-        beam = [*itertools.chain.from_iterable(extended)] or beam[:1]
-    # METEOR 1.5 cuts the beam before it counts the last chunk.
-    beam = sorted(beam, key=_Path.rank)[:_BEAM]
-    for path in beam:
-        path.end_chunk()
-    return min(beam, key=_Path.rank).all_matches()
+    taken = _uncontested(matches, lengths, caption_lengths)
+    contested = np.zeros(len(lengths), bool)
+    contested[matches.pair[~taken]] = True
+    if contested.any():
+        rows = np.flatnonzero(contested[matches.pair])
+        pair = (np.cumsum(contested) - 1)[matches.pair[rows]]
+        some = matches.rows(rows)._replace(pair=pair)
+        longest = caption_lengths[contested].max()
+        best = _search(some, taken[rows], lengths[contested], longest)
+        taken[rows[best]] = True
+    return taken
 
 
-def count_chunks(matches: list[Match]) -> int:
+def _uncontested(matches, lengths, caption_lengths):
+    """Check which matches compete with no other for a word."""
+    free = np.ones(len(matches.pair), bool)
+    for starts, number, sizes in (
+        (matches.start, matches.length, lengths),
+        (matches.caption_start, matches.caption_length, caption_lengths),
+    ):
+        match, place = expand(number)
+        first = (np.cumsum(sizes) - sizes)[matches.pair] + starts
+        words = first[match] + place
+        claims = np.bincount(words)
+        free[match[claims[words] > 1]] = False
+    return free
+
+
+def _search(matches, fixed, lengths, longest):
+    """Searches for the best alignment of each pair.
+
+    All pairs go from the first to the last word of their references together.
+    Paths, alignments of the words before, are columns, those of a pair one
+    after the other.
+
+    Args:
+        matches: `Matches`.
+        fixed: Boolean array, which matches are in all alignments.
+        lengths: Array of the length of each pair's reference.
+        longest: Integer, the length of the longest caption.
+
+    Returns:
+        Array of the numbers of matches that are taken.
+    """
+    pairs, positions = len(lengths), lengths.max() + 1
+    table = _MatchTable(matches, positions, longest)
+    cells = matches.start * pairs + matches.pair
+    options = np.flatnonzero(~fixed)
+    options = options[np.argsort(cells[options], kind="stable")]
+    counts = np.bincount(cells[options], minlength=positions * pairs)
+    firsts = np.cumsum(counts) - counts
+    # What a path takes beside the options; the last row is no match.
+    others = np.full(positions * pairs, -1)
+    others[cells[fixed]] = np.flatnonzero(fixed)
+    pair, free_from = np.arange(pairs), np.zeros(pairs, int)
+    cost = pair * table.span
+    end = np.full(pairs, -1)  # in the caption, of the match before
+    used = np.zeros(pairs, table.used.dtype)
+    steps, every = [], np.arange(pairs)
+    for position in range(positions):
+        # Of equal paths, the one that was first.
+        order = np.argsort(cost, kind="stable")
+        place = np.arange(len(pair)) - np.searchsorted(pair, every)[pair]
+        # METEOR 1.5 cuts the beam before it counts the last chunk.
+        order = order[place < np.where(position > lengths[pair], 1, _BEAM)]
+        cell = position * pairs + pair[order]
+        free = free_from[order] <= position
+        number = counts[cell] * free
+        path, place = expand(number + 1)
+        taken = np.where(free, others[cell], -1)[path]
+        is_option = place < number[path]
+        taken[is_option] = options[(firsts[cell[path]] + place)[is_option]]
+        possible = (used[order[path]] & table.used[taken]) == 0
+        path, taken = path[possible], taken[possible]
+        # METEOR 1.5 adds the distance of a match to the path without it, and
+        # so to the paths of later matches of this word.
+        passed = np.cumsum(table.distance[taken]) - table.distance[taken]
+        passed -= passed[np.searchsorted(path, np.arange(len(order)))][path]
+        path, free = order[path], free[path]
+        broken = free & (end[path] >= 0) & (end[path] != table.start[taken])
+        cost = cost[path] + passed + broken * table.chunk - table.gain[taken]
+        pair, used = pair[path], used[path] | table.used[taken]
+        end = np.where(free, table.end[taken], end[path])
+        free_from = np.maximum(free_from[path], position + table.length[taken])
+        steps.append((path, taken))
+    best = np.argsort(cost, kind="stable")[np.searchsorted(pair, every)]
+    found = []
+    for path, taken in reversed(steps):
+        found.append(taken[best])
+        best = path[best]
+    found = np.concatenate(found)
+    return found[found >= 0]
+
+
+class _MatchTable:
+    """Columns of matches, and a last row for no match."""
+
+    def __init__(self, matches, positions, longest):
+        pair, matcher, start, length, caption_start, caption_length = matches
+        self.start = np.append(caption_start, -1)
+        self.end = np.append(caption_start + caption_length, -1)
+        self.length = np.append(length, 0)
+        self.distance = np.append(np.abs(start - caption_start), 0)
+        # Paths are sorted by pair, then covered words, chunks and distance:
+        # digits of one number.
+        self.chunk = 1 + int(np.bincount(pair, self.distance[:-1]).max())
+        word = (1 + positions) * self.chunk
+        self.span = (1 + positions + longest) * word
+        weight = np.array(WEIGHTS)[matcher]
+        covered = (length * weight).astype(int)
+        covered += (caption_length * weight).astype(int)
+        self.gain = np.append(covered * word, 0)
+        # Sets of words of the caption, as bits of a number.
+        bits = np.int64 if longest < 64 else object
+        words = (1 << caption_length.astype(bits)) - 1
+        self.used = np.append(words << caption_start.astype(bits), 0)
+
+
+def count_chunks(matches: Matches, pairs: int) -> np.ndarray:
     """Counts runs of matches that are adjacent in caption and reference."""
-    ends = [(0, -1)]
-    ends += [
-        (m.start + m.length, m.caption_start + m.caption_length)
-        for m in matches
-    ]
-    return sum(
-        end != (match.start, match.caption_start)
-        for end, match in zip(ends, matches)
+    ends = matches.start + matches.length
+    caption_ends = matches.caption_start + matches.caption_length
+    new = np.ones(len(ends), bool)
+    new[1:] = (
+        (matches.pair[1:] != matches.pair[:-1])
+        | (matches.start[1:] != ends[:-1])
+        | (matches.caption_start[1:] != caption_ends[:-1])
     )
-
-
-def _settled(chosen, found):
-    """Check whether nothing is left to choose at a position."""
-    return not found or chosen is not None
-
-
-def _words_of(match):
-    """Sets, as bits, of the words of a match in reference and caption."""
-    _, start, length, caption_start, caption_length = match
-    words, of_caption = (1 << length) - 1, (1 << caption_length) - 1
-    return words << start, of_caption << caption_start
-
-
-def _option(match):
-    """A match, the sets of its words, its distance and what it covers."""
-    matcher, start, length, caption_start, caption_length = match
-    distance = abs(start - caption_start)
-    return match, *_words_of(match), distance, (matcher, length, caption_length)
-
-
-class _Path:
-    """An alignment of the words up to a position of the reference.
-
-    Args:
-        fixed: List of the match that is taken from the start, or None, at each
-            position of the reference.
-    """
-
-    __slots__ = (
-        *("fixed", "chosen", "used", "used_of_caption", "next"),
-        *("caption_next", "covered", "covered_of_caption", "chunks"),
-        "distance",
-    )
-
-    def __init__(self, fixed):
-        self.fixed = fixed
-        self.chosen = None  # pair of those before and a match
-        self.used = self.used_of_caption = 0
-        for match in filter(None, fixed):
-            words, of_caption = _words_of(match)
-            self.used |= words
-            self.used_of_caption |= of_caption
-        self.covered = self.covered_of_caption = 0
-        self.chunks = self.distance = 0
-        self.next = 0  # position after the last match
-        self.caption_next = None  # the same in the caption, within a chunk
-
-    def rank(self):
-        covered = self.covered + self.covered_of_caption
-        return -covered, self.chunks, self.distance
-
-    def extended(self, position, found):
-        """Yields the paths that this one becomes at a position."""
-        if self.used >> position & 1:
-            if position < self.next:
-                yield self  # inside a match
-            elif (match := self.fixed[self.next]) is not None:
-                self._count(match)
-                self.distance += abs(match.start - match.caption_start)
-                yield self
-            return
-        used, used_of_caption = self.used, self.used_of_caption
-        alike = defaultdict(int)
-        for match, words, of_caption, distance, weight in found:
-            if used & words or used_of_caption & of_caption:
-                continue
-            # After as many that weigh as much and lie no farther, only one that
-            # continues a chunk can stay among the best.
-            if (
-                alike[weight] < _BEAM
-                or match.caption_start == self.caption_next
-            ):
-                alike[weight] += 1
-                path = self._copy()
-                path.chosen = self.chosen, match
-                path.used |= words
-                path.used_of_caption |= of_caption
-                path._count(match)
-                yield path
-            # METEOR 1.5 adds it to the path without the match, and so to
-            # the paths of later matches of this word.
-            self.distance += distance
-        self.end_chunk()
-        self.next += 1
-        yield self
-
-    def end_chunk(self):
-        if self.caption_next is not None:
-            self.chunks += 1
-            self.caption_next = None
-
-    def all_matches(self):
-        """Matches, ascending by their start."""
-        matches, chosen = [*filter(None, self.fixed)], self.chosen
-        while chosen is not None:
-            chosen, match = chosen
-            matches.append(match)
-        return sorted(matches, key=lambda match: match.start)
-
-    def _copy(self):
-        path = _Path.__new__(_Path)
-        path.fixed, path.chosen = self.fixed, self.chosen
-        path.used, path.used_of_caption = self.used, self.used_of_caption
-        path.covered = self.covered
-        path.covered_of_caption = self.covered_of_caption
-        path.chunks, path.distance = self.chunks, self.distance
-        path.caption_next = self.caption_next
-        return path
-
-    def _count(self, match):
-        matcher, start, length, caption_start, caption_length = match
-        weight = WEIGHTS[matcher]
-        self.covered = int(self.covered + length * weight)
-        self.covered_of_caption = int(
-            self.covered_of_caption + caption_length * weight
-        )
-        if self.caption_next not in (None, caption_start):
-            self.chunks += 1
-        self.next = start + length
-        self.caption_next = caption_start + caption_length
-
-
-def _uncontested(matches, caption_length):
-    """The match at each position that competes with no other, or None."""
-    claims, caption_claims = [0] * len(matches), [0] * caption_length
-    for match in (match for found in matches for match in found):
-        for k in range(match.length):
-            claims[match.start + k] += 1
-        for k in range(match.caption_length):
-            caption_claims[match.caption_start + k] += 1
-    fixed = [None] * len(matches)
-    for position, found in enumerate(matches):
-        if len(found) == 1:
-            _, start, length, caption_start, caption_length = found[0]
-            claimed = claims[start : start + length]
-            end = caption_start + caption_length
-            claimed += caption_claims[caption_start:end]
-            if max(claimed) == 1:
-                fixed[position] = found[0]
-    return fixed
-
-
-def find_matches(
-    caption: tuple[str, ...], reference: tuple[str, ...], resources: Any
-) -> list[list[Match]]:
-    """Finds all matches of two rows of words, by position in the reference.
-
-    Args:
-        caption: Tuple of words.
-        reference: Tuple of words.
-        resources: `MeteorResources`.
-    """
-    own, other = (_sentence(x, resources) for x in (caption, reference))
-    matches = []
-    for j, word in enumerate(reference):
-        places = [(EXACT, i) for i in own.words[word]]
-        if caption != reference:
-            places += [
-                (STEM, i)
-                for i in own.stems[resources.stem(word)]
-                if caption[i] != word
-            ]
-            synsets = resources.synsets(word)
-            places += [
-                (SYNONYM, i)
-                for i, others in own.synsets
-                if caption[i] != word and not others.isdisjoint(synsets)
-            ]
-        matches.append([Match(kind, j, 1, i, 1) for kind, i in places])
-    if caption == reference:
-        return matches
-    for j, length, i, caption_length in _paraphrased(other, own):
-        matches[j].append(Match(PARAPHRASE, j, length, i, caption_length))
-    for i, caption_length, j, length in _paraphrased(own, other):
-        matches[j].append(Match(PARAPHRASE, j, length, i, caption_length))
-    return matches
-
-
-class _Sentence(NamedTuple):
-    """A row of words as the matchers look things up in it."""
-
-    words: dict  # positions of each word
-    stems: dict  # positions of each stem
-    synsets: list  # pairs of a position and the synonym sets there
-    places: dict  # starts and lengths of each phrase
-    phrases: list  # triples of start, length and paraphrases
-
-
-# A caption is compared with each of its references, and a batch of captions
-# with those of its images again and again.
-@functools.lru_cache(4096)
-def _sentence(words, resources):
-    found = _Sentence(defaultdict(list), defaultdict(list), [], {}, [])
-    for i, word in enumerate(words):
-        found.words[word].append(i)
-        found.stems[resources.stem(word)].append(i)
-        synsets = resources.synsets(word)
-        if synsets:
-            found.synsets.append((i, synsets))
-        phrase = ""
-        for length, following in enumerate(words[i : i + _LONGEST_PHRASE], 1):
-            phrase = f"{phrase} {following}" if phrase else following
-            found.places.setdefault(phrase, []).append((i, length))
-            if phrase in resources.sources:
-                ranks = resources.paraphrases(phrase)
-                found.phrases.append((i, length, ranks))
-    return found
-
-
-def _paraphrased(sentence, other):
-    """Yields start and length of phrases, and of their paraphrases."""
-    places = other.places.keys()
-    for start, length, ranks in sentence.phrases:
-        if not places.isdisjoint(ranks):
-            for text in sorted(places & ranks.keys(), key=ranks.get):
-                for place in other.places[text]:
-                    yield start, length, *place
+    return np.bincount(matches.pair[new], minlength=pairs)

@@ -1,21 +1,14 @@
 """Tables of English that METEOR uses, read from pycocoevalcap."""
 
 import functools
-import gzip
 import importlib.util
-import os
 import re
 import zipfile
 from collections.abc import Mapping
 
-import numpy as np
-
-from tfcap._io import load_arrays
-from tfcap._io import save_arrays
-from tfcap._io.cache import cache_folder
-from tfcap._io.cache import keep
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.missing_score import find_file
+from tfcap.text.scores.meteor_paraphrases import Paraphrases
 
 _LETTER = "A-Za-zŠŽšžŸÀ-ÖØ-öø-žЀ-ӿԀ-ԧꙀ-ꙮ꙾-ꚗᴀ-ᵿ"
 _ALNUM = "0-9" + _LETTER
@@ -138,13 +131,18 @@ class SynonymSets:
             for form in forms.split():
                 self._bases.setdefault(form, []).append(base)
         # Words of captions come again and again.
-        self.of = functools.lru_cache(1 << 17)(self.of)
+        remember = functools.lru_cache(1 << 17)
+        self.of, self.meanings = remember(self.of), remember(self.meanings)
 
-    def of(self, word: str) -> frozenset[str]:
+    def of(self, word: str) -> frozenset[int]:
         """Returns the sets of synonyms that a word or its base form is in."""
         bases = self._bases.get(word) or [self._base(word)]
         rows = [self._sets.get(form, "") for form in (word, *bases)]
-        return frozenset(number for row in rows for number in row.split())
+        return frozenset(int(number) for row in rows for number in row.split())
+
+    def meanings(self, words: frozenset[str]) -> frozenset[str | int]:
+        """Returns words, and the sets of synonyms that they are in."""
+        return words.union(*(self.of(word.replace(" ", "_")) for word in words))
 
     def _base(self, word):
         """The first base form in the dictionary, the word's ending removed."""
@@ -173,7 +171,7 @@ class MeteorResources:
 
     They are those of its program in the package pycocoevalcap; the stems are
     of snowballstemmer. The table of paraphrases, 5.3 million pairs, is
-    prepared once, in some ten seconds, as a file of arrays in the cache
+    prepared once, in some 15 seconds, as a file of arrays in the cache
     folder (`$TFCAP_CACHE`, else `~/.cache/tfcap`).
 
     Raises:
@@ -191,13 +189,12 @@ class MeteorResources:
                 map(_abbreviation, lines("nonbreaking/english.prefixes"))
             )
         self.synsets = SynonymSets(NAME).of
-        self.sources, self._text, self._starts = _load(table)
+        self.paraphrases = Paraphrases(table)
 
         # Words of captions come again and again.
         remember = functools.lru_cache(1 << 17)
         self.words = remember(self.words)
         self.stem = remember(self.stem)
-        self.paraphrases = remember(self.paraphrases)
 
     def words(self, line: str) -> tuple[str, ...]:
         """Returns the words of a line."""
@@ -206,15 +203,6 @@ class MeteorResources:
     def stem(self, word: str) -> str:
         """Returns the stem of a word."""
         return self._stemmer.stemWord(word)
-
-    def paraphrases(self, phrase: str) -> dict[str, int]:
-        """Returns the paraphrases of a phrase, and their order."""
-        row = self.sources.get(phrase)
-        if row is None:
-            return {}
-        start, end = self._starts[row : row + 2]
-        texts = self._text[start : end - 1].tobytes().decode().split("\n")
-        return {text: rank for rank, text in reversed([*enumerate(texts)])}
 
 
 @functools.cache
@@ -241,53 +229,3 @@ def _stemmer():
         reason = "snowballstemmer 3 gives other stems than METEOR 1.5"
         raise MissingScoreError(NAME, reason, hint)
     return stemmer
-
-
-def _load(path):
-    """The table of paraphrases: rows of phrases, text, starts of rows."""
-    with open(path, "rb") as file:
-        # A gzip file ends with the checksum and the size of its content.
-        file.seek(-8, os.SEEK_END)
-        name = f"paraphrases-{file.read(8).hex()}.npz"
-    prepared = cache_folder("meteor") / name
-    try:
-        arrays = load_arrays(prepared, ("phrases", "text", "starts"))
-    except (OSError, ValueError):  # not there, closed, or damaged
-        arrays = _prepare(path)
-        keep("METEOR's paraphrases", prepared, lambda p: save_arrays(p, arrays))
-    phrases = arrays["phrases"].tobytes().decode().split("\n")
-    rows = {phrase: row for row, phrase in enumerate(phrases)}
-    return rows, arrays["text"], arrays["starts"].tolist()
-
-
-def _prepare(path):
-    """Groups the table, lines of probability, phrase and paraphrase.
-
-    Returns:
-        Dict of arrays: `phrases`, the bytes of the distinct ones with line
-        ends between; `text`, the bytes of all paraphrases, each with a line
-        end; `starts`, where in it those of a phrase start.
-    """
-    with gzip.open(path) as file:
-        content = file.read()
-    ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord("\n"))
-    first, second, third = ends[0::3] + 1, ends[1::3], ends[2::3] + 1
-    phrases, rows, text, starts, total = [], [], [], [0], 0
-    previous = None
-    for a, b, c in zip(first.tolist(), second.tolist(), third.tolist()):
-        phrase = content[a:b]
-        if phrase != previous:
-            if previous is not None:
-                text.append(b"".join(rows))
-                total += len(text[-1])
-                starts.append(total)
-            phrases.append(phrase)
-            previous, rows = phrase, []
-        rows.append(content[b + 1 : c])
-    text.append(b"".join(rows))
-    starts.append(total + len(text[-1]))
-    return {
-        "phrases": np.frombuffer(b"\n".join(phrases), np.uint8),
-        "text": np.frombuffer(b"".join(text), np.uint8),
-        "starts": np.array(starts, np.int64),
-    }

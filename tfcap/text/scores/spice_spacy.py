@@ -127,9 +127,10 @@ def _merged(graph):
     """
     groups = []
     for name in graph.objects:
-        same = [g for g in groups if any(_alike(name, other) for other in g)]
-        groups = [group for group in groups if group not in same]
-        groups.append(frozenset({name}.union(*same)))
+        group = frozenset({name})
+        same = [other for other in groups if _alike(group, other)]
+        groups = [other for other in groups if other not in same]
+        groups.append(group.union(*same))
     of = {name: group for group in groups for name in group}
     rows = {}
     for row in graph.tuples():
@@ -157,20 +158,13 @@ def _pairs(said, wanted):
 
 
 def _same(one, other):
-    return len(one) == len(other) and all(
-        any(_alike(a, b) for a in words for b in others)
-        for words, others in zip(one, other)
-    )
+    return len(one) == len(other) and all(map(_alike, one, other))
 
 
-def _alike(one, other):
-    if one == other:
-        return True
-    return not _senses(one).isdisjoint(_senses(other))
-
-
-def _senses(word):
-    return synonym_sets().of(word.replace(" ", "_"))
+def _alike(words, others):
+    """Whether a word of some is one of others, or a synonym."""
+    meanings = synonym_sets().meanings
+    return not meanings(words).isdisjoint(meanings(others))
 
 
 @functools.cache
