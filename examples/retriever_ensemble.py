@@ -97,11 +97,10 @@ def main(argv=None):
     if found is None:
         return status or 0
     made, rows = found
-    note = "A quick run: what is found means nothing." if options.quick else ""
-    print(f"\n{note}\n{table(rows)}\n")
+    print(f"\n{options.note}\n{table(rows)}\n")
     reports = {row: made.report(row, **x) for row, x in points.items()}
     page, images = options.out / "page.html", made.data.test_images
-    write_caption_page(page, reports, images, note=note)
+    write_caption_page(page, reports, images, note=options.note)
     known = made.data.truth(made.split) if made.data.truth else None
     for row, scores in rows.items():
         about = {"method": row, **points[row], "seed": options.seed}

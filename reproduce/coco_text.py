@@ -18,7 +18,6 @@ these data are not to be set beside those of models that see photographs.
 import argparse
 import json
 import pathlib
-import sys
 import time
 
 import numpy as np
@@ -198,7 +197,3 @@ def _described(about):
         for name, scores in about["test scores"].items()
     ]
     return "\n".join([*lines, f"{about['seconds']:.0f} s"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

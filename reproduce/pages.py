@@ -30,6 +30,7 @@ import tomllib
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
 from reproduce.tables import tables_of
+from reproduce.visdial.summary import example_tables
 from reproduce.visdial.summary import tables_of_runs
 from tensorboard_plugin_tfcap.tradeoff import markdown_table
 from tfcap._io import command
@@ -79,7 +80,10 @@ def _tables(name):
     """Pairs of title and table in Markdown."""
     path = ROOT / "results" / name
     made_by = commands()[name][0].split()
-    if name.startswith("visdial"):
+    if name == "visdial_example":
+        text = example_tables(sorted(path.glob("*.json")))
+        yield from _titled(text.split("\n\n"))
+    elif name.startswith("visdial"):
         yield from _titled(tables_of_runs([f"{path}.json"]).split("\n\n"))
     elif name == "estimators":
         # TensorFlow takes a moment: not for `--help`.

@@ -45,10 +45,11 @@ class Paper:
             `Training`.
         heard: Function of an `Experiment`, a row and a point that returns a
             speaker, its listener or `None`, and a dict of other listeners.
-        decodings: Function of an `Experiment` that returns decoders by what
-            stands before the names of their scores, `""` first.
         axes: Dict of the rows that a number moves, by the name of the number.
         default: Sequence of rows that the command trains unless told others.
+        decodings: Function of an `Experiment` that returns decoders by what
+            stands before the names of their scores, `""` first. Defaults to
+            greedy decoding alone.
         usual: Dict of the values of an axis unless the command is told others.
         seeds: Dict of seeds by the name of the data, likewise; of other data,
             seed 0.
@@ -78,9 +79,9 @@ class Paper:
     phases: Mapping
     train: Callable
     heard: Callable
-    decodings: Callable
     axes: Mapping
     default: tuple
+    decodings: Callable = lambda experiment: {"": experiment.greedy}
     usual: Mapping = field(default_factory=dict)
     seeds: Mapping = field(default_factory=dict)
     results: Mapping = field(default_factory=dict)

@@ -122,15 +122,15 @@ def score_table(name: str, title: str, runs, columns, prefix: str = ""):
     columns = {
         prefix + key: column
         for key, column in columns.items()
-        if any(_values(by_seed, prefix + key) for by_seed in runs.values())
+        if any(values(by_seed, prefix + key) for by_seed in runs.values())
     }
     if not columns:
         return None
-    values = [[_values(r, key) for key in columns] for r in runs.values()]
+    scores = [[values(r, key) for key in columns] for r in runs.values()]
     counts = [len(by_seed) for by_seed in runs.values()]
     rows = [
         [str(key), *(_counted(x, count) for x in line), str(count)]
-        for key, line, count in zip(runs, values, counts)
+        for key, line, count in zip(runs, scores, counts)
     ]
     best = []
     of_models = [key.method != HUMAN for key in runs]
@@ -139,14 +139,14 @@ def score_table(name: str, title: str, runs, columns, prefix: str = ""):
             _mean(line[place]) * sign
             if ours and len(line[place]) == count
             else math.nan
-            for line, ours, count in zip(values, of_models, counts)
+            for line, ours, count in zip(scores, of_models, counts)
         ]
         known = [mean for mean in means if not math.isnan(mean)]
         if sign and len(known) > 1:
             best.append((means.index(max(known)), place + 1))
     head = ["", *(title for title, _ in columns.values()), "seeds"]
     fewer = any(
-        0 < len(x) < count for line, count in zip(values, counts) for x in line
+        0 < len(x) < count for line, count in zip(scores, counts) for x in line
     )
     notes = ["(n): of n seeds, the others have no such score."] * fewer
     return TradeoffTable(name, title, head, rows, notes, best)
@@ -163,13 +163,8 @@ def difference_table(runs, claims, title: str = "paired by seed"):
     for (row, against), names in claims.items():
         ours, theirs = runs.get(row, {}), runs.get(against, {})
         for name in names:
-            gaps = [
-                ours[seed][name] - theirs[seed][name]
-                for seed in sorted(ours.keys() & theirs.keys())
-                if name in ours[seed] and name in theirs[seed]
-            ]
-            if gaps:
-                cells = [name, cell(gaps, "+"), str(len(gaps))]
+            if found := gaps(ours, theirs, name):
+                cells = [name, cell(found, "+"), str(len(found))]
                 rows.append([f"{row} - {against}", *cells])
     head = ["", "score", "difference", "seeds"]
     if not rows:
@@ -204,9 +199,19 @@ def found_on(tables, data):
     return tables
 
 
-def _values(by_seed, name):
+def values(by_seed: dict, name: str) -> list[float]:
+    """A score of every seed that has it."""
     scores = [by_seed[seed].get(name) for seed in sorted(by_seed)]
     return [score for score in scores if score is not None]
+
+
+def gaps(ours: dict, theirs: dict, name: str) -> list[float]:
+    """Differences of a score, of the seeds that both have."""
+    pairs = [
+        (ours[seed].get(name), theirs[seed].get(name))
+        for seed in sorted(ours.keys() & theirs.keys())
+    ]
+    return [a - b for a, b in pairs if None not in (a, b)]
 
 
 def _mean(values):

@@ -163,8 +163,8 @@ PSST = Paper(
     PHASES,
     train,
     heard,
-    decodings,
     axes=AXES,
+    decodings=decodings,
     default=("psst_multinomial",),
     usual={"lambda": LAMBDAS, "gamma": GAMMAS},
     results={

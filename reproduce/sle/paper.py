@@ -40,11 +40,6 @@ def train(experiment, row, point):
     return reward_training(about, model)
 
 
-def decodings(experiment):
-    """Greedy alone: beams are among the several captions of an image."""
-    return {"": experiment.greedy}
-
-
 def several(experiment, name: str, speaker, metrics):
     """Scores of several captions of every image, which are kept.
 
@@ -121,7 +116,6 @@ SHARED = {
     "settings": SETTINGS,
     "phases": SPEAKER_PHASES,
     "heard": speaker_alone_heard,
-    "decodings": decodings,
     "more": several,
 }
 SLE = Paper(

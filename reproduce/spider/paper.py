@@ -96,10 +96,7 @@ SPIDER = Paper(
     starts={"mle": "speaker_mle"},
     train=train,
     axes={"rate": tuple(ROWS)},
-    results={
-        "results/sequence_world": {},
-        "results/spider_flickr8k": {},
-    },
+    results={"results/sequence_world": {}, "results/spider_flickr8k": {}},
     tables=tables_of_rows("mle", *ROWS),
     default=("mle", "reinforce", "pg_cider", "mixer_cider"),
     **SHARED,

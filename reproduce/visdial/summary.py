@@ -167,6 +167,26 @@ def tables_of_runs(paths) -> str:
     return "\n\n".join(summary_tables(read_json(path)) for path in paths)
 
 
+def example_tables(paths) -> str:
+    """The tables of `results.json` of the example, one file a seed."""
+    runs = [read_json(path) for path in paths]
+    rows = {
+        row: {
+            name: _figure([run[row][name] for run in runs])
+            for name in scores
+            if name != "count"
+        }
+        for row, scores in runs[0].items()
+    }
+    gaps = {
+        f"hciae_g_dis - {row}": _less(rows["hciae_g_dis"], rows[row])
+        for row in ("hciae_g_mle", "hciae_g_mle_control")
+    }
+    title = "Paired difference by seed and 95 % interval"
+    means = _block("Mean and 95 % interval", rows)
+    return f"{means}\n\n{_block(title, gaps, '+')}"
+
+
 def _less(one, other, suffix=""):
     """Differences by seed of metrics that both have, controls left out."""
     found = {}

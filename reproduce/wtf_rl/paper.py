@@ -110,12 +110,12 @@ WTF_RL = Paper(
     SPEAKER_PHASES,
     train,
     heard,
-    decodings,
     axes={"alpha": _WEIGHED, "rate": tuple(ROWS), "reward_shift": _WEIGHED},
     results={
         "results/distinctive_world": {},
         "results/distinctive_flickr8k": {},
     },
+    decodings=decodings,
     default=("tf", "wtf", "wtf_rl", "rl"),
     tables=distinctive_tables,
 )

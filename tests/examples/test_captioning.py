@@ -17,9 +17,9 @@ from tfcap.data import save_features
 
 #: Options of examples, and what they print.
 EXAMPLES = {
-    "cooperative_captioning": ([], ["means nothing", "speaker alone", "R@10"]),
+    "cooperative_captioning": ([], ["A quick run", "speaker alone", "R@10"]),
     "retriever_ensemble": ([], ["held-out R@10", "said is true"]),
-    "diverse_captions": ([], ["means nothing", "sll_sle - sll"]),
+    "diverse_captions": ([], ["A quick run", "sll_sle - sll"]),
     "distinctive_captions": (["--rows", "tf,wtf_rl"], ["unseen retriever"]),
     "tradeoff_curve": (
         ["--methods", "luo2018", "--lambdas", "0.001,0.01"],

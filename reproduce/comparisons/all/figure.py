@@ -14,7 +14,7 @@ from reproduce.comparisons.all.rows import FAMILIES
 from reproduce.comparisons.all.runs import BASE
 from reproduce.comparisons.all.runs import runs_of
 from reproduce.comparisons.all.runs import title_of
-from reproduce.comparisons.all.runs import values
+from reproduce.score_tables import values
 from reproduce.sweep import load_records
 from tfcap._io import command
 from tfcap._io import whole_path

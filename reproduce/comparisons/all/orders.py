@@ -4,9 +4,9 @@ import math
 from typing import NamedTuple
 
 from reproduce.comparisons.all.rows import FAMILIES
-from reproduce.comparisons.all.runs import gaps
 from reproduce.comparisons.all.runs import title_of
-from reproduce.comparisons.all.runs import values
+from reproduce.score_tables import gaps
+from reproduce.score_tables import values
 from tfcap.curves import mean_interval
 
 #: Scores by their names in the table, and 1 where more is better.

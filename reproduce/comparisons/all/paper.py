@@ -128,11 +128,6 @@ def heard(experiment, row, point):
     )
 
 
-def decodings(experiment):
-    """Greedy alone."""
-    return {"": experiment.greedy}
-
-
 def differing(experiment, name: str, speaker, metrics):
     """Diversity of several captions of an image, and costs of training.
 
@@ -163,15 +158,11 @@ def differing(experiment, name: str, speaker, metrics):
 ALL = Paper(
     "all",
     SETTINGS,
-    {
-        row: ROWS.get(row) or ORIGINS[row].rows[row]
-        for row in {**ORIGINS, **ROWS}
-    },
+    {row: paper.rows[row] for row, paper in ORIGINS.items()} | ROWS,
     STARTS,
     PHASES,
     train,
     heard,
-    decodings,
     axes={
         "lambda": [*PSST.axes["lambda"], *ROWS],
         "gamma": ("guided",),
@@ -180,10 +171,7 @@ ALL = Paper(
     default=DEFAULT,
     usual=USUAL,
     seeds={"world": range(5), "flickr8k": range(3)},
-    results={
-        "results/all_flickr8k": {},
-        "results/all_world": {},
-    },
+    results={"results/all_flickr8k": {}, "results/all_world": {}},
     tables=all_tables,
     more=differing,
     left=left,

@@ -3,11 +3,11 @@
 from reproduce.comparisons.all.orders import orders_of
 from reproduce.comparisons.all.runs import BASE
 from reproduce.comparisons.all.runs import Place
-from reproduce.comparisons.all.runs import gaps
 from reproduce.comparisons.all.runs import runs_of
 from reproduce.score_tables import LANGUAGE
 from reproduce.score_tables import cell
 from reproduce.score_tables import found_on
+from reproduce.score_tables import gaps
 from reproduce.score_tables import score_table
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 

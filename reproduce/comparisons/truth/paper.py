@@ -182,7 +182,6 @@ TRUTH = Paper(
     phases={**SPEAKER_PHASES, READER: reader},
     train=train,
     heard=speaker_alone_heard,
-    decodings=lambda experiment: {"": experiment.greedy},
     axes={"alpha": ("mixed",), "rate": tuple(ROWS)},
     default=("mle", "precision", "recall", "f1", "utility"),
     tables=truth_tables,
