@@ -35,7 +35,7 @@ SHOWN = {
     "r@10": "own R@10",
     "repeated_bigram_rate": "bigram twice",
     "unfinished_rate": "unfinished",
-    "bad_ending_rate": "bad ends",
+    "bad_ending_rate": "bad endings",
 }
 
 

@@ -9,8 +9,8 @@ Trains a speaker by maximum likelihood and three retrievers of different
 architectures on human captions, and then the speaker for CIDEr-D and for these
 retrievers, frozen. Held-out listeners, trained on human captions of other
 scenes (on Flickr8k and on clips mostly of the same images), measure whether the
-gain transfers. On the embedded world, where truth is exact, the share of true
-statements is measured, too. Scores, captions, a page and TensorBoard logs are
+gain transfers. On the embedded world, where truth is exact, the precision of
+claims is measured, too. Scores, captions, a page and TensorBoard logs are
 written to a folder. Ctrl-C stops the run, and the same command resumes it. With
 `--workers 2`, two processes train one model.
 """
@@ -38,13 +38,13 @@ from tfcap._io import command
 
 SHOWN = {
     "cider_d": "CIDEr-D",
-    "fixed_r@10": "one for all, R@10",
+    "fixed_r@10": "fixed R@10",
     "strangers_r@10": "held-out R@10",
     "beam_cider_d": "beam CIDEr-D",
     "beam_strangers_r@10": "held-out, beam",
-    "truth_precision": "said is true",
-    "truth_recall": "true is said",
-    "truth_false": "falsehoods",
+    "truth_precision": "claim precision",
+    "truth_recall": "fact recall",
+    "truth_false": "false claims",
 }
 
 

@@ -15,8 +15,8 @@ a sentence, and a table of some rows and columns, are marked:
 A mark names the record, how the table's title begins, the first cells of a
 row and the head of a column. `as` gives a row or column another name; a
 column with `=` has the values that follow. What is between the marks is
-rewritten, a number in the form that it has (digits, bounds, sign); a column
-that ends in `in %` is multiplied by 100.
+rewritten, a number in its previous form (digits, bounds, sign); a column that
+ends in `in %` is multiplied by 100.
 """
 
 import argparse
@@ -134,7 +134,7 @@ class Tables:
         """A cell.
 
         Raises:
-            ValueError: If no cell, or more than one, is meant.
+            ValueError: If no cell, or more than one, fits.
         """
         begin = [t for t in self._grids if t.startswith(title)]
         begin = [title] if title in begin else begin
@@ -178,7 +178,7 @@ def filled_page(text: str) -> str:
     """A page with the tables and numbers that it marks.
 
     Raises:
-        ValueError: If a mark names what there is not.
+        ValueError: If a mark names something that does not exist.
     """
     return _MARKED.sub(_filled, text)
 
@@ -264,7 +264,7 @@ def main(arguments: list[str] | None = None) -> int:
         "the numbers of pages from them.",
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing, name what differs"
+        "--check", action="store_true", help="only name files that differ"
     )
     options = parser.parse_args(arguments)
     made = [(tables_path(name), tables_text, name) for name in commands()]
@@ -276,7 +276,7 @@ def main(arguments: list[str] | None = None) -> int:
         wrong += 1
         if options.check:
             shown = path.relative_to(ROOT)
-            print(f"{shown} is not as its records are.", file=sys.stderr)
+            print(f"{shown} differs from its records.", file=sys.stderr)
             continue
         with whole_file(path, "w") as file:
             file.write(text)

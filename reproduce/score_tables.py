@@ -52,13 +52,13 @@ def by_row(records: list[dict], order=()):
     return {key: runs[key] for key in sorted(runs, key=rank)}
 
 
-#: Recall by a panel of listeners that never met the speaker.
+#: Recall by a panel of held-out listeners.
 STRANGERS = {
     "strangers_r@10": ("held-out R@10", 1),
     "strangers_spread": ("their spread", 0),
     "private_language": ("own - held-out", -1),
 }
-#: What is wrong with captions, as columns of tables.
+#: Defects of captions, as columns of tables.
 LANGUAGE = {
     "lm_log_prob": ("log prob / word", 1),
     "mean_length": ("words", 0),
@@ -67,26 +67,26 @@ LANGUAGE = {
     "repeated_bigrams": ("repeated bigrams", -1),
     "novel_bigrams": ("new bigrams", 0),
     "novel_trigrams": ("new trigrams", 0),
-    "bad_ending_rate": ("break off", -1),
+    "bad_ending_rate": ("bad endings", -1),
     "unfinished_rate": ("unfinished", -1),
 }
-#: How true captions of the embedded world are, as columns of tables.
+#: Truth of captions of the embedded world, as columns of tables.
 TRUTH = {
     "truth": ("harmonic mean", 1),
-    "truth_precision": ("true of what is said", 1),
-    "truth_recall": ("said of what is true", 1),
-    "truth_weighted_recall": ("as people weigh it", 1),
+    "truth_precision": ("claim precision", 1),
+    "truth_recall": ("fact recall", 1),
+    "truth_weighted_recall": ("weighted fact recall", 1),
     "truth_claims": ("claims", 0),
-    "truth_false": ("false ones", -1),
+    "truth_false": ("false claims", -1),
     "truth_chair_i": ("CHAIR-i", -1),
     "truth_chair_s": ("CHAIR-s", -1),
     "truth_pope": ("POPE", 1),
     "truth_pope_popular": ("POPE, popular", 1),
     "truth_pope_yes": ("yes", 0),
-    "truth_utility": ("questions answered right", 1),
-    "truth_unread": ("words not read", -1),
-    "truth_unread_captions": ("captions with such", -1),
-    "truth_silent": ("claim nothing", -1),
+    "truth_utility": ("questions answered", 1),
+    "truth_unread": ("unread words", -1),
+    "truth_unread_captions": ("captions with unread words", -1),
+    "truth_silent": ("captions without claims", -1),
 }
 #: Objects in captions that references do not mention, likewise.
 CHAIR = {"chair_i": ("CHAIR-i", -1), "chair_s": ("CHAIR-s", -1)}
@@ -115,9 +115,9 @@ def score_table(name: str, title: str, runs, columns, prefix: str = ""):
             neither, by the name of a score.
 
     Returns:
-        `TradeoffTable`, or `None` where no row has any of the scores. A score
-        that some seeds of a row lack says of how many it is, and is not the
-        best.
+        `TradeoffTable`, or `None` if no row has any of the scores. A score
+        that some seeds of a row lack shows its number of seeds, and is never
+        the best.
     """
     columns = {
         prefix + key: column
@@ -148,12 +148,12 @@ def score_table(name: str, title: str, runs, columns, prefix: str = ""):
     fewer = any(
         0 < len(x) < count for line, count in zip(scores, counts) for x in line
     )
-    notes = ["(n): of n seeds, the others have no such score."] * fewer
+    notes = ["(n): mean over n seeds; the others lack this score."] * fewer
     return TradeoffTable(name, title, head, rows, notes, best)
 
 
 def difference_table(runs, claims, title: str = "paired by seed"):
-    """By how much one row is above another, seed by seed.
+    """Differences between two rows, paired by seed.
 
     Returns:
         `TradeoffTable`, or `None` where no pair is there.
@@ -185,13 +185,13 @@ def cell(values, sign=""):
 
 
 def _counted(values, count):
-    """A cell that says how many values it has where a row has more seeds."""
+    """A cell with its number of values where the row has more seeds."""
     few = f" ({len(values)})" if 0 < len(values) < count else ""
     return cell(values) + few
 
 
 def found_on(tables, data):
-    """The tables that are there, with a note on what they were found on."""
+    """The tables that are not `None`, with a note on their data."""
     tables = [table for table in tables if table is not None]
     for table in tables:
         note = f"Found on: {data}; mean and 95 % interval over seeds."

@@ -1,4 +1,4 @@
-"""The command of visual dialog: from images to tables."""
+"""The command of visual dialog: `python -m reproduce visdial`."""
 
 import argparse
 import os
@@ -31,23 +31,23 @@ from tfcap.metrics import ordinal_ranks
 from tfcap.training import candidate_scores
 from tfcap.training import is_chief
 
-#: Sizes of the synthetic world that are not its own, by settings.
+#: Sizes of the synthetic world by settings, if not the default ones.
 SIZES = {
     "world": {"train": 5000},
     "quick": {"train": 100, "val": 10, "test": 20, "encoder_epochs": 1},
 }
 QUICK_NOTE = (
     "A quick run: one epoch on few dialogs, to see that every row trains. It "
-    "reproduces no claim of the paper: at this size networks rank about as "
-    "well as the answer prior or worse. `python examples/visdial_gdis.py "
-    "--quick` trains three rows until they are above it."
+    "reproduces no claim of the paper: at this size no row exceeds the MRR of "
+    "the answer prior. `python examples/visdial_gdis.py --quick` trains three "
+    "rows that do."
 )
 #: Rows that are trained by default.
 _PUBLISHED = tuple(row for row in ROWS if row not in ABLATIONS)
 
 
 def main(arguments: list[str] | None = None):
-    """Trains and ranks rows.
+    """Trains rows and evaluates their rankings.
 
     Returns:
         Integer, the exit status: 0; 2 if an option or the data are invalid;
@@ -86,7 +86,7 @@ def parse(arguments):
     add(
         "--validation-dialogs",
         **{"type": int, "default": 100, "metavar": "N"},
-        help="ranked after every epoch; default: 100",
+        help="dialogs ranked after every epoch; default: 100",
     )
     add("--ranks", action="store_true", help="rank the challenge's test split")
     options = parser.parse_args(arguments)
@@ -154,7 +154,7 @@ def experiments_of(options, data):
 
 
 def train_rows(experiment, options):
-    """Trains and ranks the rows of one seed."""
+    """Trains and evaluates the rows of one seed."""
     for number, row in enumerate(options.rows, 1):
         experiment.say(f"\n[{number}/{len(options.rows)}]")
         experiment.result(row)
@@ -193,7 +193,7 @@ def show(experiments, options):
 
 
 def rank(experiment, options):
-    """Writes how networks rank the challenge's test split, for its server."""
+    """Writes rankings of the challenge's test split, for its server."""
     words, weights = experiment.data.train.vocabulary, options.vgg19_weights
     dialogs, images = challenge_data(options.root, words, weights, options.norm)
     size = min(experiment.settings.evaluation_batch_size, len(dialogs))

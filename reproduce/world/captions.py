@@ -49,9 +49,8 @@ def describe(scene, rng: np.random.Generator, n: int = 5) -> list:
     """Writes captions of a scene as different people would.
 
     Each annotator names salient things first (large, in the middle, unusual),
-    leaves details out, and has words of their own. What they say is true of
-    the scene, but often of many others too: a caption that would single the
-    scene out is rare.
+    leaves details out, and has words of their own. Captions are true of the
+    scene, and often of many others: few captions identify it.
 
     Example:
 

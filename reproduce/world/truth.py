@@ -1,7 +1,7 @@
-"""Truth of the embedded world: what holds, and what is said, and true.
+"""Truth of captions of the embedded world.
 
-Captions are read into claims, each is true or false, and what could have been
-said is known, too.
+Captions are parsed into claims, each true or false, and the facts that they
+leave out are known, too.
 """
 
 import collections
@@ -34,7 +34,7 @@ from reproduce.world.words import VALUES
 MEASURES = ("precision", "recall", "weighted_recall", "f1", "utility")
 #: Scenes and videos that priors and weights are counted in.
 _SAMPLE = 400
-#: How two things lie to each other, and the other way round.
+#: Positions of two things relative to each other, and their inverses.
 _LIES = {
     "side": {"left": "right", "right": "left"},
     "height": {"above": "below", "below": "above"},
@@ -109,7 +109,7 @@ class Facts:
         return name in self._relations[i, j]
 
     def happens(self, happening, things):
-        """Check whether it happens, to one of some things.
+        """Checks whether it happens to one of some things.
 
         Args:
             things: Collection of indices, or `None` where none was named.
@@ -126,7 +126,7 @@ class Facts:
 
     @functools.cached_property
     def sayable(self):
-        """All that could be said: keys, and the kinds that weigh alike.
+        """All facts: their keys and kinds.
 
         Keys are `("object", i)`, `("color", i)`, `("size", i)`,
         `("texture", i)`, `("place", i)`, `("relation", i, j)` with the lower
@@ -154,7 +154,7 @@ class Facts:
 
 
 class Claim(NamedTuple):
-    """One thing that is claimed, and whether it is so.
+    """One claim, and whether it is true.
 
     Args:
         kind: String: `"object"`, `"color"`, `"size"`, `"texture"`, `"place"`,
@@ -171,7 +171,7 @@ class Claim(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The claims of a caption, judged, and the facts that they tell.
+    """The claims of a caption, judged, and the facts that they state.
 
     Args:
         claims: Tuple of `Claim`.
@@ -192,11 +192,11 @@ class Judgement(NamedTuple):
 
     @property
     def recall(self):
-        """Share of what could be said that is said."""
+        """Share of facts that are stated."""
         return len(self.told) / len(self.facts.sayable)
 
     def weighted_recall(self, weights):
-        """Recall in which facts count as often as people tell them.
+        """Recall in which facts are weighted by how often people state them.
 
         Args:
             weights: Dict of floats by kind of a fact, see `fact_weights()`.

@@ -1,4 +1,4 @@
-"""Points of all methods by label, and what is compared of them."""
+"""Points of all methods by label."""
 
 from reproduce.comparisons.all.rows import FAMILY
 from reproduce.comparisons.all.rows import TITLES
@@ -13,13 +13,13 @@ BASE = "speaker_mle"
 
 
 class Place(Row):
-    """A method at one strength, which prints as papers call it."""
+    """A method at one strength, printed by its published name."""
 
     __slots__ = ()
 
     @property
     def strength(self):
-        """Text of what moves the method."""
+        """The strength in symbols."""
         moved = self.moved
         parts = [
             f"{v} = {moved[k]:g}" for k, v in SYMBOLS.items() if k in moved
