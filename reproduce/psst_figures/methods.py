@@ -31,8 +31,8 @@ TITLES = {
     "ensemble_without_cider": "Retriever ensemble without CIDEr-D",
     "ensemble_without_people": "Retriever ensemble without likelihood",
     "ensemble_pathwise": "Retriever ensemble, pathwise",
-    "ensemble_weighted": "Human captions, weighed by an ensemble",
-    "weighted_alone": "Human captions, weighed by one retriever",
+    "ensemble_weighted": "Human captions, weighted by an ensemble",
+    "weighted_alone": "Human captions, weighted by one retriever",
 }
 #: Speakers before joint training.
 ALONE = {
