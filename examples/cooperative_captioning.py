@@ -45,7 +45,7 @@ def parse(argv):
     add("--method", choices=PSST.rows, default="psst_multinomial")
     add("--lambda", type=float, default=3e-3, dest="trade", help="trade-off")
     add("--rho", type=float, help="share of whole distributions")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     return parse_example(parser, argv)
 
 

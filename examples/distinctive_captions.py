@@ -34,7 +34,7 @@ def parse(argv):
     parser = example_parser(__doc__.splitlines()[0], "distinctive", WTF_RL)
     add = parser.add_argument
     add("--rows", default="tf,wtf_rl,rl", help="with commas")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     return parse_example(parser, argv)
 
 

@@ -32,7 +32,7 @@ def parse(argv):
     parser = example_parser(__doc__.splitlines()[0], "diverse", SLE)
     add = parser.add_argument
     add("--rows", default="xe,sll,sll_sle", help="with commas")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     return parse_example(parser, argv)
 
 

@@ -53,7 +53,7 @@ def parse(argv):
     add = parser.add_argument
     add("--row", choices=PSST.rows, default="retriever_ensemble")
     add("--lambda", type=float, default=10.0, dest="trade", help="trade-off")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     return parse_example(parser, argv)
 
 

@@ -20,12 +20,12 @@ PAPERS = {
     "truth": (
         "reproduce.comparisons.truth.paper",
         "TRUTH",
-        "what is true of the world",
+        "truth of claims about drawn scenes",
     ),
     "all": (
         "reproduce.comparisons.all.paper",
         "ALL",
-        "all of these, on the same axes",
+        "all of these, compared on the same axes",
     ),
 }
 #: What else can be run: a module with `main()`, and a line about it.

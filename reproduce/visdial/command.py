@@ -66,7 +66,7 @@ def parse(arguments):
     )
     add = parser.add_argument
     add("--out", type=pathlib.Path, help="default: runs/visdial[_quick]")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     add(
         "--seeds",
         type=lambda text: [int(seed) for seed in text.split(",")],
@@ -82,7 +82,7 @@ def parse(arguments):
     add("--rows", default=",".join(_PUBLISHED), help="default: the paper's")
     add("--settings", choices=SETTINGS, help="default: world, or published")
     add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
-    add("--test-dialogs", type=int, help="first ones to rank; default: all")
+    add("--test-dialogs", type=int, help="rank the first N; default: all")
     add(
         "--validation-dialogs",
         **{"type": int, "default": 100, "metavar": "N"},
