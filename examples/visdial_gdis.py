@@ -184,10 +184,10 @@ def talk(generator, batches, index):
         history[0, r + 1 : r + 2, : len(said)] = said
 
 
-def main(arguments=None):
+def main(arguments):
     options = parse(arguments)
     if options.workers and not os.environ.get("TF_CONFIG"):
-        command = [sys.executable, *sys.argv]
+        command = [sys.executable, __file__, *arguments]
         run_as_workers(command, options.workers, options.trusted_network)
     strategy = tfcap.training.open_strategy()
     splits, features, pictures, judge = load(options)
@@ -245,6 +245,6 @@ def main(arguments=None):
 
 if __name__ == "__main__":
     try:
-        main()
+        main(sys.argv[1:])
     except KeyboardInterrupt:
         sys.exit("Stopped. The same command resumes the run.")
