@@ -35,7 +35,7 @@ SHOWN = {
     "r@10": "own R@10",
     "repeated_bigram_rate": "bigram twice",
     "unfinished_rate": "unfinished",
-    "bad_ending_rate": "bad ends",
+    "bad_ending_rate": "bad endings",
 }
 
 
@@ -45,7 +45,7 @@ def parse(argv):
     add("--method", choices=PSST.rows, default="psst_multinomial")
     add("--lambda", type=float, default=3e-3, dest="trade", help="trade-off")
     add("--rho", type=float, help="share of whole distributions")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     return parse_example(parser, argv)
 
 
@@ -76,14 +76,13 @@ def main(argv=None):
     if found is None:
         return status or 0
     made, rows = found
-    note = "A quick run: what is found means nothing." if options.quick else ""
     names = {"speaker_mle": "speaker alone"}
     shown = {names.get(row, row): scores for row, scores in rows.items()}
-    print(f"\n{note}\n{table(shown)}\n")
+    print(f"\n{options.note}\n{table(shown)}\n")
     reports = {row: made.report(row, **x) for row, x in points.items()}
     named = {names.get(row, row): report for row, report in reports.items()}
     page, images = options.out / "page.html", made.data.test_images
-    write_caption_page(page, named, images, note=note)
+    write_caption_page(page, named, images, note=options.note)
     for row, scores in rows.items():
         about = {"method": row, **points[row], "seed": options.seed}
         logs = options.out / "tradeoff"

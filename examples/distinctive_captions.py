@@ -34,11 +34,11 @@ def parse(argv):
     parser = example_parser(__doc__.splitlines()[0], "distinctive", WTF_RL)
     add = parser.add_argument
     add("--rows", default="tf,wtf_rl,rl", help="with commas")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     return parse_example(parser, argv)
 
 
-def show(rows, data, options, note):
+def show(rows, data, options):
     """Sets captions of the rows side by side."""
     points = {row: {"method": row, "seed": options.seed} for row in rows}
     reports = {
@@ -48,7 +48,7 @@ def show(rows, data, options, note):
     reports = {row: report for row, report in reports.items() if report}
     if reports:
         page = options.out / "page.html"
-        write_caption_page(page, reports, data.test_images, note=note)
+        write_caption_page(page, reports, data.test_images, note=options.note)
         print(f"\nCaptions and ranks: {page}")
 
 
@@ -66,10 +66,9 @@ def main(argv=None):
     if found is None:
         return status or 0
     status, records, data = found
-    note = "A quick run: what is found means nothing." if options.quick else ""
     tables = WTF_RL.tables(records, data.name)
-    print("\n".join([note, "\n\n".join(map(str, tables))]))
-    show(rows, data, options, note)
+    print("\n\n".join([options.note, *map(str, tables)]))
+    show(rows, data, options)
     print(f"Networks and every caption: {options.out / f'seed_{seed}'}")
     print(f"To watch: tensorboard --logdir {options.out}")
     return status

@@ -32,16 +32,16 @@ def parse(argv):
     parser = example_parser(__doc__.splitlines()[0], "diverse", SLE)
     add = parser.add_argument
     add("--rows", default="xe,sll,sll_sle", help="with commas")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     return parse_example(parser, argv)
 
 
-def show(rows, data, options, note):
+def show(rows, data, options):
     """Sets several captions of an image by each speaker side by side."""
     reports = kept_several(options.out, rows, options.seed)
     if reports:
         page = options.out / "page.html"
-        write_caption_page(page, reports, data.test_images, note=note)
+        write_caption_page(page, reports, data.test_images, note=options.note)
         print(f"\nSeveral samples of an image, by each speaker: {page}")
 
 
@@ -59,10 +59,9 @@ def main(argv=None):
     if found is None:
         return status or 0
     status, records, data = found
-    note = "A quick run: what is found means nothing." if options.quick else ""
     tables = SLE.tables(records, data.name)
-    print("\n".join([note, "\n\n".join(map(str, tables))]))
-    show(rows, data, options, note)
+    print("\n\n".join([options.note, *map(str, tables)]))
+    show(rows, data, options)
     print(f"Networks and every caption: {options.out / f'seed_{seed}'}")
     print(f"To watch: tensorboard --logdir {options.out}")
     return status

@@ -51,7 +51,7 @@ def main(epochs=15):
     )
     told = {channel.name: learn(channel, epochs) for channel in channels}
     for name, share in told.items():
-        print(f"{name}: {share:.0%} of the things told apart after loading")
+        print(f"{name}: {share:.0%} of objects identified after loading")
     return told
 
 

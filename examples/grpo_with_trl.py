@@ -20,7 +20,7 @@ WORDS = [*COLORS, *THINGS, "a", "the", "is", "there", "on", "table"]
 
 
 def scenes():
-    """Prompts, and two captions of each."""
+    """Prompts with two captions each."""
     return [
         {
             "prompt": f"{color} {thing} :",
@@ -35,7 +35,7 @@ def scenes():
 
 
 def tokenizer():
-    """One id a word."""
+    """A tokenizer with one id per word."""
     from tokenizers import Tokenizer
     from tokenizers import models
     from tokenizers import pre_tokenizers

@@ -9,8 +9,8 @@ Trains a speaker by maximum likelihood and three retrievers of different
 architectures on human captions, and then the speaker for CIDEr-D and for these
 retrievers, frozen. Held-out listeners, trained on human captions of other
 scenes (on Flickr8k and on clips mostly of the same images), measure whether the
-gain transfers. On the embedded world, where truth is exact, the share of true
-statements is measured, too. Scores, captions, a page and TensorBoard logs are
+gain transfers. On the embedded world, where truth is exact, the precision of
+claims is measured, too. Scores, captions, a page and TensorBoard logs are
 written to a folder. Ctrl-C stops the run, and the same command resumes it. With
 `--workers 2`, two processes train one model.
 """
@@ -38,13 +38,13 @@ from tfcap._io import command
 
 SHOWN = {
     "cider_d": "CIDEr-D",
-    "fixed_r@10": "one for all, R@10",
+    "fixed_r@10": "fixed R@10",
     "strangers_r@10": "held-out R@10",
     "beam_cider_d": "beam CIDEr-D",
     "beam_strangers_r@10": "held-out, beam",
-    "truth_precision": "said is true",
-    "truth_recall": "true is said",
-    "truth_false": "falsehoods",
+    "truth_precision": "claim precision",
+    "truth_recall": "fact recall",
+    "truth_false": "false claims",
 }
 
 
@@ -53,7 +53,7 @@ def parse(argv):
     add = parser.add_argument
     add("--row", choices=PSST.rows, default="retriever_ensemble")
     add("--lambda", type=float, default=10.0, dest="trade", help="trade-off")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     return parse_example(parser, argv)
 
 
@@ -97,11 +97,10 @@ def main(argv=None):
     if found is None:
         return status or 0
     made, rows = found
-    note = "A quick run: what is found means nothing." if options.quick else ""
-    print(f"\n{note}\n{table(rows)}\n")
+    print(f"\n{options.note}\n{table(rows)}\n")
     reports = {row: made.report(row, **x) for row, x in points.items()}
     page, images = options.out / "page.html", made.data.test_images
-    write_caption_page(page, reports, images, note=note)
+    write_caption_page(page, reports, images, note=options.note)
     known = made.data.truth(made.split) if made.data.truth else None
     for row, scores in rows.items():
         about = {"method": row, **points[row], "seed": options.seed}

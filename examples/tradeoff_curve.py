@@ -40,7 +40,7 @@ def parse(argv):
 
 
 def report(records, options, name, rho):
-    """Draws and prints everything that there is so far."""
+    """Draws and prints all results so far."""
     if not records:
         print("No point is done yet.")
         return
@@ -63,9 +63,9 @@ def main(argv=None):
     def work(data, settings):
         if len(data.test) < 2:
             raise ValueError(
-                "`root` must hold two images of test at least: CIDEr-D, an "
-                "axis of the curves, counts in how many an n-gram is said. "
-                f"Received: {len(data.test)}. Put another one into that split."
+                "`root` must hold at least two test images, since CIDEr-D "
+                "weighs n-grams by the number of images in which they occur. "
+                f"Received: {len(data.test)}. Add another one to that split."
             )
         axes = {"lambda": options.lambdas, "rho": options.rhos}
         grid = PSST.grid(options.methods, options.seeds, **axes)
@@ -73,7 +73,7 @@ def main(argv=None):
         try:
             status = sweep.work()
         except KeyboardInterrupt:
-            print("\nStopped. What is done is kept; the same command goes on.")
+            print("\nStopped. Finished work is kept; the same command resumes.")
             status = 130
         return status, (sweep.records(), options, data.name, settings.rho)
 

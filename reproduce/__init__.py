@@ -1,3 +1,3 @@
-"""The laboratory: the five papers' experiments, run with the kit."""
+"""Experiments of the five papers, run with tfcap."""
 
 from reproduce.sweep import load_records

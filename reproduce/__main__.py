@@ -1,4 +1,4 @@
-"""Runs the laboratory: `python -m reproduce`."""
+"""Runs `python -m reproduce`."""
 
 import sys
 

@@ -3,11 +3,11 @@
     python -m reproduce caption SPEAKER.keras FEATURES.npy \\
         --vocabulary VOCABULARY.json --json captions.json
 
-Needs no references. FEATURES is a file of `python -m tfcap.extract`, of the
-backbone whose features the speaker has learned from. Prints a line an image,
-its id, a tab and the caption; `--json` writes the format of COCO's results,
+No references are needed. FEATURES is a file of `python -m tfcap.extract`,
+extracted by the backbone that the speaker was trained with. Prints one line per
+image: its id, a tab and the caption. `--json` writes COCO's format of results,
 which `python -m tfcap.evaluate` and COCO's server read. Exit status: 0; 2 if a
-file or an option is not as it should be; 130 after Ctrl-C.
+file or an option is invalid; 130 after Ctrl-C.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m reproduce caption",
-        description="Says what a saved speaker sees in images.",
+        description="Captions images with a saved speaker.",
     )
     add = parser.add_argument
     add("speaker", help="speaker, as `speaker.save()` wrote it")
@@ -66,7 +66,7 @@ def _parser():
     add("--json", metavar="OUT", help="file of captions, as COCO's results")
     add("--max-length", type=int, default=16, help="words with the end token")
     add("--beam", type=int, metavar="W", help="width of a beam search")
-    add("--batch-size", type=int, default=64, help="images at once")
+    add("--batch-size", type=int, default=64, help="images per batch")
     return parser
 
 
@@ -75,16 +75,16 @@ def _speaker(path, vocabulary):
     size = getattr(speaker, "vocabulary_size", vocabulary.size)
     if not isinstance(speaker, Speaker) or size != vocabulary.size:
         raise ValueError(
-            "SPEAKER must be a network that says one word after another, of "
-            f"the {vocabulary.size} ids of `--vocabulary`. Received: {path!r}, "
-            f"a {type(speaker).__name__} of {size}. Take the vocabulary that "
+            "SPEAKER must be an autoregressive speaker over the "
+            f"{vocabulary.size} ids of `--vocabulary`. Received: {path!r}, a "
+            f"{type(speaker).__name__} over {size}. Pass the vocabulary that "
             "was saved beside the speaker."
         )
     return speaker
 
 
 def _said(speaker, decoder, features, options):
-    """Pairs of an image's id and the words of its caption."""
+    """Yields the id of each image and the words of its caption."""
 
     @tf.function(reduce_retracing=True, autograph=False)
     def decode(inputs):
@@ -103,7 +103,7 @@ def _said(speaker, decoder, features, options):
             tokens = decode(inputs).numpy()
         except (ValueError, tf.errors.InvalidArgumentError) as error:
             raise ValueError(
-                "FEATURES must be of the kind that the speaker learned from. "
+                "FEATURES must be like those that the speaker was trained on. "
                 f"Received: {options.features!r} with features of shape "
                 f"{features.shape[1:]}. {error}"
             ) from error

@@ -1,8 +1,8 @@
-"""Trains a row of each paper again and says whether the finding holds:
-`python -m reproduce check`.
+"""Checks a finding of each paper: `python -m reproduce check`.
 
-One seed on the embedded world, with the settings of the paper's page. One
-seed has no interval: a finding holds if the difference has its sign.
+Trains rows again, with one seed on the embedded world and the settings of the
+paper's page. One seed has no interval: a finding holds if the difference has
+the right sign.
 """
 
 import argparse
@@ -21,11 +21,11 @@ class Check(NamedTuple):
 
     Args:
         arguments: String, arguments of `python -m reproduce`.
-        minutes: Integer, CPU minutes that it takes on one core.
+        minutes: Integer, CPU minutes on one core.
         metric: String, the score that is compared.
-        above: String, the row that has more of it.
-        below: String, the row that has less of it.
-        finding: String, the finding as the paper's page has it.
+        above: String, the row with the higher score.
+        below: String, the row with the lower score.
+        finding: String, the finding on the paper's page.
     """
 
     arguments: str
@@ -97,14 +97,14 @@ def main(arguments: list[str] | None = None) -> int:
 
     Returns:
         Integer, the exit status: 0; 1 if a finding does not hold or a run
-        failed; 2 if an option is not as it should be; 130 after Ctrl-C.
+        failed; 2 if an option is invalid; 130 after Ctrl-C.
     """
     parser = argparse.ArgumentParser(
         prog="python -m reproduce check",
-        description="Trains a row of each paper again and says whether the "
-        "finding holds: some "
+        description="Trains a row of each paper again and checks that its "
+        "finding holds: about "
         f"{sum(check.minutes for check in CHECKS.values())} minutes on one "
-        "core for all. What is done is kept, and the same command goes on.",
+        "core for all. Finished work is kept; the same command resumes.",
     )
     parser.add_argument(
         "papers",

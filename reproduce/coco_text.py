@@ -2,23 +2,22 @@
 
     python -m reproduce coco_text --out DIR
 
-Of each image two captions stand for what is to be seen: latent semantic
-analysis makes a position of features of each. The others are what people say
-of it. DIR then holds `dataset_coco.json` and `features.npy`, which all papers'
-commands read (`--data coco --root DIR`), and `about.json`. Splits are our own:
-train2014 is `train`; 5,000 images of val2014, drawn by a seed, are `test`, and
-5,000 others `val`; the rest is `restval`.
+Two captions of each image replace its pixels: latent semantic analysis turns
+each into one position of features. The other captions are references. DIR then
+holds `dataset_coco.json` and `features.npy`, which all papers' commands read
+(`--data coco --root DIR`), and `about.json`. The splits are our own: train2014
+is `train`; 5,000 images of val2014, drawn by a seed, are `test`, 5,000 others
+are `val`, and the rest is `restval`.
 
-Such features tell what somebody found worth saying, which no photograph does.
-How much that is, `about.json` and the output say: scores of the first of the
+Such features tell what annotators found worth mentioning, which photographs do
+not. `about.json` and the output measure this leak: scores of the first of the
 two captions itself, and of a caption of the nearest training image. Scores on
-these data are not to be set beside those of models that see photographs.
+these data are not comparable with those of models that see photographs.
 """
 
 import argparse
 import json
 import pathlib
-import sys
 import time
 
 import numpy as np
@@ -32,7 +31,7 @@ from tfcap.text import caption_tokenize
 from tfcap.text import coco_captions
 from tfcap.text import evaluate_captions
 
-#: Captions that stand for an image.
+#: Captions that replace an image.
 SOURCES = 2
 _HELD_OUT = 5000
 
@@ -90,11 +89,11 @@ def _parser():
 
 
 def read_images(seed: int, held_out: int):
-    """Images of COCO with their captions parted in two.
+    """Images of COCO, their captions divided into sources and references.
 
     Returns:
         List of dicts: `id`, `filename`, `split`, the lists of strings
-        `sources` (of which features are made) and `references`.
+        `sources`, of which features are made, and `references`.
     """
     rng, images = np.random.default_rng(seed), []
     for part in ("train2014", "val2014"):
@@ -151,7 +150,7 @@ def _write(out, images, features):
 
 
 def _leak(images, features):
-    """Scores, on the test split, of captions that nothing had to learn."""
+    """Scores of captions that no model generated, on the test split."""
     split = np.array([image["split"] for image in images])
     train, test = np.flatnonzero(split == "train"), split == "test"
     rows = np.flatnonzero(test)
@@ -190,7 +189,7 @@ def _described(about):
         + f" images, {about['references']:,} references",
         f"{about['words']:,} words; the features hold "
         f"{about['explained']:.0%} of the variance of the captions' words",
-        "test split, captions that nothing had to learn:",
+        "test split, captions that no model generated:",
     ]
     lines += [
         f"  {name:16} CIDEr-D {scores['cider_d']:.3f}, BLEU-4 "
@@ -198,7 +197,3 @@ def _described(about):
         for name, scores in about["test scores"].items()
     ]
     return "\n".join([*lines, f"{about['seconds']:.0f} s"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

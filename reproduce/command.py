@@ -1,4 +1,4 @@
-"""The one command of the laboratory: `python -m reproduce`."""
+"""The command `python -m reproduce`."""
 
 import importlib
 import os
@@ -20,12 +20,12 @@ PAPERS = {
     "truth": (
         "reproduce.comparisons.truth.paper",
         "TRUTH",
-        "what is true of the world",
+        "truth of claims about drawn scenes",
     ),
     "all": (
         "reproduce.comparisons.all.paper",
         "ALL",
-        "all of these, on the same axes",
+        "all of these, compared on the same axes",
     ),
 }
 #: What else can be run: a module with `main()`, and a line about it.
@@ -38,7 +38,7 @@ COMMANDS = {
     "tables": ("reproduce.tables", "print a paper's tables from its results"),
     "strangers": (
         "reproduce.comparisons.strangers.command",
-        "train listeners that never met the speakers they will hear",
+        "train the panel of held-out listeners",
     ),
     "estimators": (
         "reproduce.comparisons.estimators.command",
@@ -54,15 +54,15 @@ COMMANDS = {
     ),
     "pages": (
         "reproduce.pages",
-        "write the tables of results, and the numbers of pages from them",
+        "write the tables of results and the numbers on pages",
     ),
     "check": (
         "reproduce.check",
-        "train a row of each paper again and say whether its finding holds",
+        "train a row of each paper again and check its finding",
     ),
 }
-#: Points after which a process begins anew: TensorFlow never gives back graphs
-#: with gradients of their own, up to half a gigabyte a point.
+#: Points after which a new process replaces this one: TensorFlow never frees
+#: graphs with custom gradients, up to half a gigabyte per point.
 _POINTS = 10
 
 
@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None):
 
     Returns:
         Integer, the exit status: 0; 1 if a point failed; 2 if an option or the
-        data are not as they should be; 130 after Ctrl-C.
+        data are invalid; 130 after Ctrl-C.
     """
     # A program that calls this is not to be replaced.
     most = _POINTS if arguments is None and os.name == "posix" else None
@@ -100,7 +100,7 @@ def _help():
         "usage: python -m reproduce PAPER|COMMAND [options]",
         "",
         "Trains and evaluates the rows of a paper's tables. Each point is",
-        "kept as soon as it is done; the same command does what is missing,",
+        "saved when it is done. The same command computes what is missing,",
         "and several processes may run it at once.",
         "",
         "papers that train a speaker for:",
@@ -109,18 +109,18 @@ def _help():
         "commands:",
         *(f"  {name:10} {about}" for name, (_, about) in COMMANDS.items()),
         "",
-        "`python -m reproduce NAME --help` tells the options of each.",
+        "`python -m reproduce NAME --help` lists the options of each.",
     ]
     return "\n".join(lines)
 
 
 @command(ValueError)
 def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
-    """Trains what is missing of a paper's points.
+    """Trains the missing points of a paper.
 
     Args:
-        most: Integer, points after which the process begins anew. Defaults to
-            `None`, never.
+        most: Integer, points after which a new process replaces this one.
+            Defaults to `None`, never.
     """
     options = sweep_parser(paper).parse_args(arguments)
     # TensorFlow takes a moment: not for `--help`.
@@ -169,12 +169,12 @@ def sweep_main(paper, arguments: list[str], most: int | None = None) -> int:
         )
         return _work(sweep, options.begun, most)
     except KeyboardInterrupt:
-        print("\nStopped. What is done is kept; the same command goes on.")
+        print("\nStopped. Finished work is kept; the same command resumes.")
         return 130
 
 
 def _work(sweep, begun, most):
-    """Does what is missing of a sweep, by as many processes as it takes."""
+    """Computes the missing points of a sweep, in one process or several."""
     since = time.time() if begun is None else begun
     # Workers know each other by their processes.
     most = None if os.environ.get("TF_CONFIG") else most

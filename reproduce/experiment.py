@@ -28,9 +28,9 @@ from tfcap.training import Evaluator
 from tfcap.training import SpeakerReport
 from tfcap.training import is_chief
 
-#: Scores of how a listener finds images.
+#: Scores of retrieval by a listener.
 _RETRIEVAL = ("r@1", "r@5", "r@10", "median_rank", "mean_rank", "mrr")
-#: The metric that the embedded world knows of its captions.
+#: The metric of claims, on data whose truth is known.
 TRUTH = "truth"
 #: Scores that tell whether a metric of another name is known.
 _SCORE_OF = {"bleu": "bleu_4", "chair": "chair_i"}
@@ -55,16 +55,16 @@ class Point(NamedTuple):
 
 
 class Experiment(Study):
-    """Trains and evaluates the rows of a paper, and keeps all of it.
+    """Trains and evaluates the rows of a paper, and saves everything.
 
     Under `directory`, each phase of pretraining and each row has a folder with
     its networks, its scores (`result.json`), every caption of the split with
-    the rank of its image (`captions.json`) and its TensorBoard logs. What is
-    there is loaded; what was interrupted goes on where it stopped.
+    the rank of its image (`captions.json`) and its TensorBoard logs. Finished
+    work is loaded; interrupted training resumes.
 
-    A point is a row and those numbers that are not the settings': `result()`,
-    `trained()` and `report()` take them by their names in records, `lambda_`
-    for lambda.
+    A point is a row and the numbers in which it differs from the settings:
+    `result()`, `trained()` and `report()` take these by their names in
+    records, `lambda_` for lambda.
 
     Args:
         settings: Those of the paper.
@@ -72,15 +72,15 @@ class Experiment(Study):
         split: String, `"test"` or `"validation"`: what is evaluated. Defaults
             to `"test"`.
         metrics: Names of further scores, such as `"meteor"` and `"bcmr"`.
-        objects: As of `tfcap.text.evaluate_captions()` for `"chair"`, whose
-            truth is what references mention. Defaults to `None`, it is absent.
+        objects: As of `tfcap.text.evaluate_captions()`, for `"chair"`, which
+            takes the references for the truth. Defaults to `None`, no CHAIR.
         verbose: As that of `reproduce.study.Study`.
-        pretrained: String or path of another experiment's folder, whose
-            speaker of maximum likelihood is taken where this one has none: of
-            the same data, seed and settings of the speaker. Defaults to
-            `None`, it is trained.
-        strangers: `Strangers` that hear the captions of every point, for the
-            metric `"strangers"`. Defaults to `None`.
+        pretrained: String or path of another experiment's folder with the
+            same data, seed and settings of the speaker, whose speaker of
+            maximum likelihood is used. Defaults to `None`, it is trained.
+        strangers: `Strangers`, the held-out listeners that evaluate the
+            captions of every point, for the metric `"strangers"`. Defaults to
+            `None`.
 
     Raises:
         ValueError: If the directory holds an experiment of other settings,
@@ -125,10 +125,10 @@ class Experiment(Study):
         self.objects = objects
         if TRUTH in self.metrics and data.truth is None:
             raise ValueError(
-                f"`metrics` must be known of the data. Received: {TRUTH!r} of "
-                f"{data.name!r}, whose truth is nowhere written down. Take "
-                "the embedded world, or 'chair', which takes references for "
-                "the truth."
+                f"`metrics` must be available for the data. Received: "
+                f"{TRUTH!r} for {data.name!r}, which has no ground truth. Use "
+                "the embedded world, or 'chair', which takes the references "
+                "for the truth."
             )
         self.strangers = strangers
         # Retrievers by name, once they are made.
@@ -144,7 +144,7 @@ class Experiment(Study):
             data.vocabulary.save(path)
 
     def networks(self, phase: str, fresh: bool = False):
-        """Networks that a phase of pretraining left, by role."""
+        """Networks of a phase of pretraining by role, trained if necessary."""
         phase = self.paper.left(self, phase)
         keras.utils.set_random_seed(self.seed)
         networks = self.once(phase, lambda: self._pretrain(phase))
@@ -153,7 +153,7 @@ class Experiment(Study):
         return self.load(phase) if fresh else networks
 
     def starting(self, phase, role, dropout=True):
-        """A fresh network, as it is before a row goes on to train it."""
+        """A copy of a pretrained network, for a row to train."""
         network = self.networks(phase, fresh=True)[role]
         return network if dropout else without_dropout(network)
 
@@ -195,7 +195,7 @@ class Experiment(Study):
 
     @functools.cached_property
     def training_captions(self):
-        """The captions that people say of the training images."""
+        """Human captions of the training images."""
         texts = self.data.train.texts
         return TrainingCaptions(text for several in texts for text in several)
 
@@ -205,7 +205,7 @@ class Experiment(Study):
         return self.paper.decodings(self)
 
     def result(self, row: str, **point):
-        """The record of a point, which is trained now if it was not."""
+        """The record of a point, trained first if necessary."""
         point = _plain(point)
         name = self.paper.place(row, point)
         path = self.path(name, "result.json")
@@ -216,7 +216,7 @@ class Experiment(Study):
         return self._with_later_scores(name)
 
     def trained(self, row, **point):
-        """Networks of a point by role, trained now if they were not."""
+        """Networks of a point by role, trained first if necessary."""
         if row in self.paper.starts:
             return self.networks(self.paper.starts[row])
         point = _plain(point)
@@ -276,7 +276,7 @@ class Experiment(Study):
             report.save(self.path(name, "captions.json"))
         scores = report.result()
         if row in self.paper.human:
-            # What people say has a recall, and nothing to be compared with.
+            # Human captions have a recall, and no references.
             return _human_scores(row, scores | self.heard_people())
         scores |= self.heard(report.captions, scores)
         if self.data.judge is not None and self.split == "test":
@@ -326,9 +326,9 @@ class Experiment(Study):
         return named(kind, scores | self.heard(report.captions, scores))
 
     def _with_later_scores(self, name):
-        """The record of a point, with scores that are asked for now.
+        """The record of a point, with the scores that it lacks.
 
-        They are those of its captions, which are kept: nothing is decoded.
+        They are computed from the saved captions: nothing is decoded.
         """
         path = self.path(name, "result.json")
         record = read_written(path)
@@ -368,17 +368,17 @@ class Experiment(Study):
         return scores | (more(self, name, None, written) if more else {})
 
     def _with_people(self, name, row):
-        """The record of human captions, with what strangers make of them."""
+        """The record of human captions, with scores by held-out listeners."""
         path = self.path(name, "result.json")
         record = read_written(path)
         if not record.keys() >= {*getattr(self.strangers, "wanted", ())}:
             record = _human_scores(row, self.heard_people()) | record
             write_json(path, record)
-        # What people say is not asked how natural it is.
+        # Human captions have no naturalness to be measured.
         return dict.fromkeys(map(score_of, self.metrics)) | record
 
     def heard(self, captions, scores):
-        """Scores by strangers, if there are such.
+        """Scores by held-out listeners, if there are any.
 
         Args:
             scores: Dict that may hold recall by the own listener.
@@ -388,7 +388,7 @@ class Experiment(Study):
         return self.strangers.scores(captions, scores.get("r@10"))
 
     def heard_people(self):
-        """Scores of human captions by strangers, if there are such."""
+        """Scores of human captions by held-out listeners, if there are any."""
         return self.strangers.human_scores() if self.strangers else {}
 
 
@@ -421,5 +421,5 @@ def _human_scores(row, scores):
     }
     if row != "listener_gt":
         return own
-    # The listener that is trained on human captions is the fixed one.
+    # The listener trained on human captions alone is the fixed one.
     return own | {f"fixed_{k}": own[k] for k in _RETRIEVAL if k in own}

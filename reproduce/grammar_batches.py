@@ -1,4 +1,4 @@
-"""Captions and corrupted ones, to learn grammar from and to judge it by."""
+"""Human and corrupted captions, to train and evaluate grammar classifiers."""
 
 import functools
 from collections.abc import Sequence
@@ -86,10 +86,9 @@ def corrupt_captions(
     - `"swap"`: one to three words are replaced by random ones;
     - `"shuffle"`: the words are put in another order.
 
-    A kind is drawn for each caption, of those that fit it: one word cannot be
-    shuffled, and where all steps are taken nothing can be added. What comes
-    always differs from the caption; that it is wrong is likely, not certain,
-    since a caption may do without a word.
+    The kind is drawn among those that fit the caption: one word cannot be
+    shuffled, and a caption of full length cannot grow. The result always
+    differs from the caption. It is likely, not certain, to be ungrammatical.
 
     Args:
         captions: Integer array of shape `(n, T)`, each row words, then EOS,
@@ -236,7 +235,7 @@ class GrammarBatches(DatasetBatches):
 def grammar_accuracy(
     classifier, captions, seed: int = 0, batch_size: int = 500
 ):
-    """Share of captions that a classifier takes for what they are, by kind.
+    """Share of captions that a classifier recognizes, by kind of corruption.
 
     Args:
         captions: `tfcap.data.EncodedCaptions`, best of images that were not

@@ -1,4 +1,4 @@
-"""Samples with the claims of their captions, and what these leave out."""
+"""Samples with the claims of their captions and the facts they leave out."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ def judged_sample(sample: Sample, truth, row: int) -> Sample:
 
 
 def missing_facts(judged) -> list[str]:
-    """Facts that a caption leaves out; those that people tell most first."""
+    """Facts that a caption leaves out, those mentioned most often first."""
     facts = judged.facts
     weights = fact_weights(facts.video is not None)
     left = [key for key in facts.sayable if key not in judged.told]

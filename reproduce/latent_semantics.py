@@ -20,13 +20,13 @@ class LatentSemantics:
     the `size` greatest right singular vectors, found by subspace iteration.
 
     Args:
-        captions: List of lists of words, which are learned from.
-        size: Integer `D`, at most the number of words that are known.
-        min_count: Integer, in how many captions a known word is.
+        captions: List of lists of words to learn from.
+        size: Integer `D`, at most the number of known words.
+        min_count: Integer, least number of captions with a known word.
 
     Attributes:
-        words: List of the words that are known.
-        explained: Float, share of the rows' squares that vectors hold.
+        words: List of the known words.
+        explained: Float, share of the variance of the rows that is kept.
 
     Reference:
 

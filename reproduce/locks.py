@@ -1,4 +1,4 @@
-"""Locks of the operating system, by which processes divide work."""
+"""File locks of the operating system, to divide work among processes."""
 
 import contextlib
 import errno
@@ -10,7 +10,7 @@ try:
 except ImportError:
     fcntl = None
 
-#: What a disk says that has no locks.
+#: Errors of disks without locks.
 _WITHOUT = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
@@ -18,12 +18,12 @@ _WITHOUT = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 def locked(path, wait: bool = True):
     """Holds the lock of a file, which is made if absent.
 
-    The system gives the lock back when the process ends, however it ends.
-    Where a system or a disk has none, everybody has it: work may be done
+    The system releases the lock when the process ends, however it ends. On a
+    system or a disk without locks every process gets it: work may be done
     twice, and is never left undone.
 
     Args:
-        wait: Boolean, whether to wait for another process that has it.
+        wait: Boolean, whether to wait for a process that holds the lock.
 
     Yields:
         Boolean, whether the lock is held.

@@ -10,7 +10,7 @@ AXES = {
     "rho": ("--rhos", "probabilities of passing the whole distribution"),
     "gamma": ("--gammas", "strengths of guidance in decoding, 1 for none"),
     "temperature": ("--temperatures", "temperatures of the Gumbel-softmax"),
-    "alpha": ("--alphas", "weights of the reward against what it is with"),
+    "alpha": ("--alphas", "weights of the reward, 1 - alpha of its partner"),
     "rate": ("--rates", "learning rates of the speaker"),
     "entropy_weight": ("--entropy-weights", "weights of the entropy bonus"),
     "reward_shift": ("--shifts", "constants added to the reward"),
@@ -53,15 +53,15 @@ def sweep_parser(paper):
     add(
         "--train-split",
         metavar="SPLIT",
-        help="what is learned from, such as train+restval (default train)",
+        help="training split, such as train+restval (default train)",
     )
     add(
         "--limit",
         type=image_limits,
         metavar="SPLIT=N",
-        help="no more than the first images of a split, such as "
-        "train=8000,test=1000: of data in files, with the words of the whole; "
-        "of drawn data, so many are drawn (default: all)",
+        help="number of images per split, such as train=8000,test=1000: the "
+        "first ones of data in files, whose vocabulary stays the same, or "
+        "how many to draw (default: all)",
     )
     add("--settings", choices=[*paper.settings], help="default: of the data")
     add_training_options(add, next(iter(paper.settings.values())))
@@ -74,7 +74,7 @@ def sweep_parser(paper):
         "--seeds",
         type=list_of(int),
         metavar="0,1",
-        help=f"seeds, one after another (default {several or '0'})",
+        help=f"seeds, separated by commas (default {several or '0'})",
     )
     for name in paper.axes:
         option, about = AXES[name]
@@ -94,7 +94,7 @@ def sweep_parser(paper):
 
 
 def add_training_options(add, settings):
-    """Adds options of one's own data and of the length of training."""
+    """Adds options of data in files and of the length of training."""
     add("--images", help="folder of the photographs, to show them")
     add(
         "--epochs",
@@ -106,8 +106,8 @@ def add_training_options(add, settings):
         "--min-count",
         type=int,
         metavar="N",
-        help="least occurrences of a word that is known (default: that of the "
-        "settings)",
+        help="least occurrences of a word in the vocabulary (default: that of "
+        "the settings)",
     )
 
 
@@ -117,55 +117,55 @@ def _add_evaluation(add):
         "--split",
         choices=("test", "validation"),
         default="test",
-        help="what is evaluated (default test)",
+        help="split to evaluate (default test)",
     )
     add(
         "--pretrained",
         metavar="FOLDER",
         help="take the speaker of maximum likelihood from another sweep or "
-        "experiment with the same data, seeds and settings of the speaker",
+        "experiment with the same data, seeds and speaker settings",
     )
     add(
         "--metrics",
         type=list_of(str),
         default=[],
-        help="scores to add, such as meteor, spice; truth, on drawn data; "
-        "strangers, recall by held-out listeners; to finished points, too",
+        help="scores to add, to finished points, too: such as meteor, spice; "
+        "strangers, recall by held-out listeners; truth, on drawn data",
     )
     add_stranger_options(add)
     add(
         "--objects",
         metavar="FILE",
-        help="list of objects and synonyms for the metric chair, a line each",
+        help="objects and synonyms for the metric chair, one object per line",
     )
 
 
 def add_stranger_options(add):
-    """Adds options of the panel to those of a parser."""
+    """Adds the options of the panel of held-out listeners."""
     add(
         "--strangers",
         metavar="FOLDER",
-        help="the panel of `--metrics strangers`, held-out listeners; trained "
-        "there if it is not (default runs/strangers_DATA)",
+        help="folder of the held-out listeners for `--metrics strangers`, "
+        "which are trained if missing (default runs/strangers_DATA)",
     )
     add(
         "--strangers-split",
         metavar="SPLIT",
-        help="what the panel learns from of data in files, such as restval "
-        "(default val, with train where val has fewer than 5,000 images)",
+        help="split to train the held-out listeners on, of data in files, such "
+        "as restval (default val, and train if val has under 5,000 images)",
     )
     add(
         "--strangers-seed",
         type=int,
         default=0,
         metavar="N",
-        help="seed of the panel, the same for all seeds of speakers "
+        help="seed of the held-out listeners, for all seeds of speakers "
         "(default 0)",
     )
 
 
 def list_of(kind):
-    """A list with commas."""
+    """A parser of lists separated by commas."""
 
     def read(text):
         return [kind(part) for part in text.split(",")]
@@ -178,7 +178,7 @@ def asked_grid(paper, options) -> list[dict]:
     """The grid that the options of a paper's command ask for.
 
     Raises:
-        ValueError: If a number moves none of the rows that are asked for.
+        ValueError: If an option applies to none of the rows asked for.
     """
     axes = {}
     for name in paper.axes:
@@ -190,9 +190,9 @@ def asked_grid(paper, options) -> list[dict]:
         movable = [row for row in paper.known() if row in paper.axes[name]]
         if not {*options.methods} & {*movable}:
             raise ValueError(
-                f"`{name}` must move a row that is trained. Received: values "
-                f"of it with --methods {','.join(options.methods)}. It moves "
-                f"{', '.join(movable)}."
+                f"`{AXES[name][0]}` must apply to a row of --methods. "
+                f"Received: --methods {','.join(options.methods)}. It applies "
+                f"to {', '.join(movable)}."
             )
     seeds = options.seeds or paper.seeds.get(options.data)
     return paper.grid(options.methods, seeds, **axes)
@@ -211,8 +211,8 @@ def epoch_numbers(text: str) -> dict[str, int]:
     numbers = {name: int(n) for name, n in pairs if n.isdecimal() and int(n)}
     if len(numbers) < len(pairs):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no positive number, as 30, and no list of them by "
-            "name, each once, as speaker=30,joint=5"
+            f"must be a positive integer, such as 30, or integers by name, "
+            f"each once, such as speaker=30,joint=5. Received: {text!r}"
         )
     return numbers
 
@@ -222,7 +222,7 @@ def image_limits(text: str) -> dict[str, int]:
     numbers, splits = epoch_numbers(text), ("train", "val", "test")
     if numbers.keys() - {*splits}:
         raise argparse.ArgumentTypeError(
-            f"{text!r} must be of {', '.join(splits)}"
+            f"splits must be among {', '.join(splits)}. Received: {text!r}"
         )
     return numbers
 
@@ -230,7 +230,7 @@ def image_limits(text: str) -> dict[str, int]:
 def adapted(
     settings: Any, epochs: dict | None = None, min_count: int | None = None
 ) -> Any:
-    """Settings with other numbers of epochs, and another least count.
+    """Settings with other numbers of epochs and another least word count.
 
     Args:
         settings: Those of a paper. Phases are what their fields `*_epochs` and

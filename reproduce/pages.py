@@ -15,8 +15,8 @@ a sentence, and a table of some rows and columns, are marked:
 A mark names the record, how the table's title begins, the first cells of a
 row and the head of a column. `as` gives a row or column another name; a
 column with `=` has the values that follow. What is between the marks is
-rewritten, a number in the form that it has (digits, bounds, sign); a column
-that ends in `in %` is multiplied by 100.
+rewritten, a number in its previous form (digits, bounds, sign); a column that
+ends in `in %` is multiplied by 100.
 """
 
 import argparse
@@ -30,6 +30,7 @@ import tomllib
 from reproduce.command import PAPERS
 from reproduce.command import open_paper
 from reproduce.tables import tables_of
+from reproduce.visdial.summary import example_tables
 from reproduce.visdial.summary import tables_of_runs
 from tensorboard_plugin_tfcap.tradeoff import markdown_table
 from tfcap._io import command
@@ -79,7 +80,10 @@ def _tables(name):
     """Pairs of title and table in Markdown."""
     path = ROOT / "results" / name
     made_by = commands()[name][0].split()
-    if name.startswith("visdial"):
+    if name == "visdial_example":
+        text = example_tables(sorted(path.glob("*.json")))
+        yield from _titled(text.split("\n\n"))
+    elif name.startswith("visdial"):
         yield from _titled(tables_of_runs([f"{path}.json"]).split("\n\n"))
     elif name == "estimators":
         # TensorFlow takes a moment: not for `--help`.
@@ -130,7 +134,7 @@ class Tables:
         """A cell.
 
         Raises:
-            ValueError: If no cell, or more than one, is meant.
+            ValueError: If no cell, or more than one, fits.
         """
         begin = [t for t in self._grids if t.startswith(title)]
         begin = [title] if title in begin else begin
@@ -174,7 +178,7 @@ def filled_page(text: str) -> str:
     """A page with the tables and numbers that it marks.
 
     Raises:
-        ValueError: If a mark names what there is not.
+        ValueError: If a mark names something that does not exist.
     """
     return _MARKED.sub(_filled, text)
 
@@ -260,7 +264,7 @@ def main(arguments: list[str] | None = None) -> int:
         "the numbers of pages from them.",
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing, name what differs"
+        "--check", action="store_true", help="only name files that differ"
     )
     options = parser.parse_args(arguments)
     made = [(tables_path(name), tables_text, name) for name in commands()]
@@ -272,7 +276,7 @@ def main(arguments: list[str] | None = None) -> int:
         wrong += 1
         if options.check:
             shown = path.relative_to(ROOT)
-            print(f"{shown} is not as its records are.", file=sys.stderr)
+            print(f"{shown} differs from its records.", file=sys.stderr)
             continue
         with whole_file(path, "w") as file:
             file.write(text)

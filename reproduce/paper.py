@@ -14,7 +14,7 @@ class Training(NamedTuple):
     """One row, ready to be trained.
 
     Args:
-        rates: Dict of learning rates by the name of a player.
+        rates: Dict of learning rates by the name of a learner.
         networks: Dict of networks to keep, by role.
         prepare: Function without arguments that is called before the fit, such
             as one that loads a fitted baseline; or `None`.
@@ -45,19 +45,20 @@ class Paper:
             `Training`.
         heard: Function of an `Experiment`, a row and a point that returns a
             speaker, its listener or `None`, and a dict of other listeners.
-        decodings: Function of an `Experiment` that returns decoders by what
-            stands before the names of their scores, `""` first.
         axes: Dict of the rows that a number moves, by the name of the number.
-        default: Sequence of rows that the command trains unless told others.
-        usual: Dict of the values of an axis unless the command is told others.
-        seeds: Dict of seeds by the name of the data, likewise; of other data,
-            seed 0.
+        default: Sequence of rows that the command trains by default.
+        decodings: Function of an `Experiment` that returns decoders by what
+            stands before the names of their scores, `""` first. Defaults to
+            greedy decoding alone.
+        usual: Dict of the default values of an axis, by its name.
+        seeds: Dict of the default seeds by the name of the data; for other
+            data, seed 0.
         results: Dict of options of `tables` by folder of a sweep whose tables
             the paper's page shows.
         folder: String, in which an experiment keeps its rows.
         abbreviations: Dict of names of numbers as they are in that folder.
-        human: Dict of the row whose listener hears human captions, by the name
-            of a row that is of these.
+        human: Dict by the name of a row of human captions: the row whose
+            listener evaluates them.
         more: Function of an `Experiment`, a folder's name, a speaker or `None`
             and names of metrics that returns further scores of a point; with
             `None`, of what is kept of it. Or `None`.
@@ -78,9 +79,9 @@ class Paper:
     phases: Mapping
     train: Callable
     heard: Callable
-    decodings: Callable
     axes: Mapping
     default: tuple
+    decodings: Callable = lambda experiment: {"": experiment.greedy}
     usual: Mapping = field(default_factory=dict)
     seeds: Mapping = field(default_factory=dict)
     results: Mapping = field(default_factory=dict)

@@ -36,7 +36,7 @@ def paper_sweep(
         grid: As of `Sweep`, of points of the paper.
         verbose: 0 for silence; 1 for lines: points, what is trained, every
             epoch.
-        measures: Names of scores that records are to have, beside `metrics`.
+        measures: Names of scores that records must have, beside `metrics`.
             Points that lack one are evaluated again. Defaults to `()`.
         **options: Those of `Experiment`. As `pretrained` the folder of another
             sweep may be given, too: each experiment takes that of its seed.
@@ -90,9 +90,9 @@ def paper_sweep(
 
 
 def _check_kept(paper, directory, points):
-    """Rejects training of points that are only to be evaluated.
+    """Rejects points whose metrics are incomplete and whose networks are gone.
 
-    The record would mix the scores of two trainings.
+    Their records would mix the scores of two trainings.
     """
     for point in points:
         numbers = dict(point)
@@ -100,10 +100,10 @@ def _check_kept(paper, directory, points):
         name = os.path.join(f"seed_{seed}", paper.place(row, numbers))
         if not os.path.exists(os.path.join(directory, name, "result.json")):
             raise ValueError(
-                "`directory` must hold the networks of points that are done, "
-                "for metrics that they lack. "
-                f"Received: directory={directory!r}, without {name}. Sweep "
-                "into a folder of its own."
+                "`directory` must hold the networks of finished points, to "
+                "add metrics to them. "
+                f"Received: directory={directory!r}, without {name}. Use a new "
+                "folder."
             )
 
 

@@ -7,7 +7,7 @@ from reproduce.psst_figures import method_title
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 from tfcap.training import SpeakerReport
 
-#: What the tab does not know of names of scores.
+#: Metrics that the tab does not know.
 _METRICS = (
     {
         "name": "cpu_seconds",

@@ -52,13 +52,13 @@ def by_row(records: list[dict], order=()):
     return {key: runs[key] for key in sorted(runs, key=rank)}
 
 
-#: Recall by a panel of listeners that never met the speaker.
+#: Recall by a panel of held-out listeners.
 STRANGERS = {
     "strangers_r@10": ("held-out R@10", 1),
     "strangers_spread": ("their spread", 0),
     "private_language": ("own - held-out", -1),
 }
-#: What is wrong with captions, as columns of tables.
+#: Defects of captions, as columns of tables.
 LANGUAGE = {
     "lm_log_prob": ("log prob / word", 1),
     "mean_length": ("words", 0),
@@ -67,26 +67,26 @@ LANGUAGE = {
     "repeated_bigrams": ("repeated bigrams", -1),
     "novel_bigrams": ("new bigrams", 0),
     "novel_trigrams": ("new trigrams", 0),
-    "bad_ending_rate": ("break off", -1),
+    "bad_ending_rate": ("bad endings", -1),
     "unfinished_rate": ("unfinished", -1),
 }
-#: How true captions of the embedded world are, as columns of tables.
+#: Truth of captions of the embedded world, as columns of tables.
 TRUTH = {
     "truth": ("harmonic mean", 1),
-    "truth_precision": ("true of what is said", 1),
-    "truth_recall": ("said of what is true", 1),
-    "truth_weighted_recall": ("as people weigh it", 1),
+    "truth_precision": ("claim precision", 1),
+    "truth_recall": ("fact recall", 1),
+    "truth_weighted_recall": ("weighted fact recall", 1),
     "truth_claims": ("claims", 0),
-    "truth_false": ("false ones", -1),
+    "truth_false": ("false claims", -1),
     "truth_chair_i": ("CHAIR-i", -1),
     "truth_chair_s": ("CHAIR-s", -1),
     "truth_pope": ("POPE", 1),
     "truth_pope_popular": ("POPE, popular", 1),
     "truth_pope_yes": ("yes", 0),
-    "truth_utility": ("questions answered right", 1),
-    "truth_unread": ("words not read", -1),
-    "truth_unread_captions": ("captions with such", -1),
-    "truth_silent": ("claim nothing", -1),
+    "truth_utility": ("questions answered", 1),
+    "truth_unread": ("unread words", -1),
+    "truth_unread_captions": ("captions with unread words", -1),
+    "truth_silent": ("captions without claims", -1),
 }
 #: Objects in captions that references do not mention, likewise.
 CHAIR = {"chair_i": ("CHAIR-i", -1), "chair_s": ("CHAIR-s", -1)}
@@ -115,22 +115,22 @@ def score_table(name: str, title: str, runs, columns, prefix: str = ""):
             neither, by the name of a score.
 
     Returns:
-        `TradeoffTable`, or `None` where no row has any of the scores. A score
-        that some seeds of a row lack says of how many it is, and is not the
-        best.
+        `TradeoffTable`, or `None` if no row has any of the scores. A score
+        that some seeds of a row lack shows its number of seeds, and is never
+        the best.
     """
     columns = {
         prefix + key: column
         for key, column in columns.items()
-        if any(_values(by_seed, prefix + key) for by_seed in runs.values())
+        if any(values(by_seed, prefix + key) for by_seed in runs.values())
     }
     if not columns:
         return None
-    values = [[_values(r, key) for key in columns] for r in runs.values()]
+    scores = [[values(r, key) for key in columns] for r in runs.values()]
     counts = [len(by_seed) for by_seed in runs.values()]
     rows = [
         [str(key), *(_counted(x, count) for x in line), str(count)]
-        for key, line, count in zip(runs, values, counts)
+        for key, line, count in zip(runs, scores, counts)
     ]
     best = []
     of_models = [key.method != HUMAN for key in runs]
@@ -139,21 +139,21 @@ def score_table(name: str, title: str, runs, columns, prefix: str = ""):
             _mean(line[place]) * sign
             if ours and len(line[place]) == count
             else math.nan
-            for line, ours, count in zip(values, of_models, counts)
+            for line, ours, count in zip(scores, of_models, counts)
         ]
         known = [mean for mean in means if not math.isnan(mean)]
         if sign and len(known) > 1:
             best.append((means.index(max(known)), place + 1))
     head = ["", *(title for title, _ in columns.values()), "seeds"]
     fewer = any(
-        0 < len(x) < count for line, count in zip(values, counts) for x in line
+        0 < len(x) < count for line, count in zip(scores, counts) for x in line
     )
-    notes = ["(n): of n seeds, the others have no such score."] * fewer
+    notes = ["(n): mean over n seeds; the others lack this score."] * fewer
     return TradeoffTable(name, title, head, rows, notes, best)
 
 
 def difference_table(runs, claims, title: str = "paired by seed"):
-    """By how much one row is above another, seed by seed.
+    """Differences between two rows, paired by seed.
 
     Returns:
         `TradeoffTable`, or `None` where no pair is there.
@@ -163,13 +163,8 @@ def difference_table(runs, claims, title: str = "paired by seed"):
     for (row, against), names in claims.items():
         ours, theirs = runs.get(row, {}), runs.get(against, {})
         for name in names:
-            gaps = [
-                ours[seed][name] - theirs[seed][name]
-                for seed in sorted(ours.keys() & theirs.keys())
-                if name in ours[seed] and name in theirs[seed]
-            ]
-            if gaps:
-                cells = [name, cell(gaps, "+"), str(len(gaps))]
+            if found := gaps(ours, theirs, name):
+                cells = [name, cell(found, "+"), str(len(found))]
                 rows.append([f"{row} - {against}", *cells])
     head = ["", "score", "difference", "seeds"]
     if not rows:
@@ -190,13 +185,13 @@ def cell(values, sign=""):
 
 
 def _counted(values, count):
-    """A cell that says how many values it has where a row has more seeds."""
+    """A cell with its number of values where the row has more seeds."""
     few = f" ({len(values)})" if 0 < len(values) < count else ""
     return cell(values) + few
 
 
 def found_on(tables, data):
-    """The tables that are there, with a note on what they were found on."""
+    """The tables that are not `None`, with a note on their data."""
     tables = [table for table in tables if table is not None]
     for table in tables:
         note = f"Found on: {data}; mean and 95 % interval over seeds."
@@ -204,9 +199,19 @@ def found_on(tables, data):
     return tables
 
 
-def _values(by_seed, name):
+def values(by_seed: dict, name: str) -> list[float]:
+    """A score of every seed that has it."""
     scores = [by_seed[seed].get(name) for seed in sorted(by_seed)]
     return [score for score in scores if score is not None]
+
+
+def gaps(ours: dict, theirs: dict, name: str) -> list[float]:
+    """Differences of a score, of the seeds that both have."""
+    pairs = [
+        (ours[seed].get(name), theirs[seed].get(name))
+        for seed in sorted(ours.keys() & theirs.keys())
+    ]
+    return [a - b for a, b in pairs if None not in (a, b)]
 
 
 def _mean(values):

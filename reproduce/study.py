@@ -1,4 +1,4 @@
-"""A folder that holds what was trained of one data set, with one seed."""
+"""A folder with everything trained on one data set with one seed."""
 
 import contextlib
 import json
@@ -23,28 +23,27 @@ from tfcap.training import save_network
 
 
 class Study:
-    """Trains networks under names, and keeps them in a folder.
+    """Trains networks under names, and saves them in a folder.
 
-    What is on disk is loaded; what was interrupted goes on where it stopped.
-    Under `directory`, each name has a folder with its networks
-    (`speaker.keras`), its TensorBoard logs, and its checkpoints for as long
-    as it trains.
+    Saved networks are loaded; interrupted training resumes. Under `directory`,
+    each name has a folder with its networks (`speaker.keras`), its TensorBoard
+    logs and, while it trains, its checkpoints.
 
     Networks live on the devices of the `tf.distribute` strategy in whose scope
-    they are asked for. Under one of several workers, these share the folder:
-    all train, the first decides by what it finds there, and writes.
+    they are asked for. Several workers share the folder: all train, and the
+    chief reads and writes.
 
     Args:
         directory: String or path.
         about: Dict that JSON can hold: the settings, data and seed of the
-            study, and the `"digest"` of its data. Written down, and compared
-            when the folder is opened again.
+            study, and the `"digest"` of its data. Saved, and compared when the
+            folder is opened again.
         seed: Integer.
-        verbose: 0 for silence, 1 for progress bars, 2 for lines: what begins,
-            and every epoch.
+        verbose: 0 for silence, 1 for progress bars, 2 for a line at every
+            start and every epoch.
 
     Attributes:
-        about: Dict, as it is written down in the folder.
+        about: Dict, as saved in the folder.
 
     Raises:
         ValueError: If the folder holds a study of something else.
@@ -58,16 +57,16 @@ class Study:
 
     @property
     def verbose(self):
-        """Verbosity as given; 0 where another one of several workers tells."""
+        """Verbosity as given; 0 for workers that are not the chief."""
         return self._verbose if is_chief() else 0
 
     @property
     def bars(self):
-        """1 where progress is to be shown by bars, else 0."""
+        """1 if progress is shown by bars, else 0."""
         return int(self.verbose == 1)
 
     def once(self, name, train):
-        """The networks of a name; trained now, unless they were or are.
+        """The networks of a name, trained first if necessary.
 
         Several processes may share a study: one trains, the others wait.
 
@@ -146,16 +145,16 @@ class Study:
         return os.path.join(folder, file)
 
     def has(self, path):
-        """Whether a file is there, for all workers alike."""
+        """Whether a file exists, the same for all workers."""
         return from_chief(os.path.exists(path))
 
     def say(self, text):
-        """Prints a line, if the study is not silent."""
+        """Prints a line unless the study is silent."""
         if self.verbose:
             print(text, flush=True)
 
     def _drop_checkpoints(self, name):
-        """Removes what networks that are kept need no more, for good."""
+        """Removes the checkpoints of networks that are saved."""
         folder = os.path.join(self.directory, name)
         checkpoints = os.path.join(folder, "checkpoints")
         if is_chief() and os.path.exists(checkpoints):
@@ -163,7 +162,7 @@ class Study:
             sync_folder(folder)
 
     def _own(self, about):
-        """Writes down what the folder is for; rejects another study's."""
+        """Saves what the folder is for; rejects the folder of another study."""
         path = os.path.join(self.directory, "study.json")
         make_folder(self.directory)
         # As JSON gives it back: it knows no tuples.
@@ -187,7 +186,7 @@ class Study:
 
 
 def read_study(directory):
-    """Identity of a study, as its folder tells it.
+    """Identity of a study, read from its folder.
 
     Args:
         directory: String or path.
@@ -210,8 +209,8 @@ def read_study(directory):
 def write_json(path, content):
     """Writes a file that is there whole or not at all.
 
-    Of several workers the first writes it, and all wait until it is there. A
-    dict gets a checksum.
+    Of several workers the chief writes it, and all wait for it. A dict gets a
+    checksum.
     """
     if is_chief():
         content = sealed(content) if isinstance(content, dict) else content

@@ -1,4 +1,4 @@
-"""A sweep: many runs, each done once, by as many processes as there are."""
+"""A sweep: many runs, each done once, in one or several processes."""
 
 import contextlib
 import datetime
@@ -27,39 +27,37 @@ from tfcap.training import is_chief
 
 _RECORD, _FAILURE = "record.json", "failure.json"
 _AGAIN = "Move it elsewhere: the point is done again."
-#: Tells panels apart: recall by captions that are the same for all points.
+#: Identifies a panel: its recall by human captions, the same for all points.
 PANEL = "human_strangers_r@10"
 #: Machines may differ in the rank of a caption or two.
 SAME_PANEL = 0.05
 
 
 class Sweep:
-    """Runs every point of a grid once, and keeps what each gave.
+    """Runs every point of a grid once, and saves each result.
 
     A point has a folder, `points/NAME`, in which `record.json` appears, whole,
-    the moment it is done. So a sweep that was stopped, by Ctrl-C or by force,
-    does what is missing when it is started again; a grid that has grown, its
-    new points. Started several times, in several terminals or by several tasks
-    of a cluster on one disk, each process takes points that are not there yet
-    and that no other has locked. Under a `tf.distribute` strategy of several
-    workers, these do a point together.
+    when it is done. A sweep that was stopped, by Ctrl-C or by force, runs the
+    missing points when it is started again; so does one whose grid has grown.
+    Several processes, in several terminals or as several tasks of a cluster on
+    one disk, share the work: each takes points that are not done and that no
+    other process has locked. Under a `tf.distribute` strategy of several
+    workers, these run each point together.
 
-    A point that fails leaves `failure.json` in its folder, its traceback with
-    it, and does not stop the others. The next start tries it again.
+    A point that fails leaves `failure.json` with the traceback in its folder,
+    and does not stop the others. The next start tries it again.
 
     Args:
         directory: String or path, made if absent.
-        run: Function of a point's settings, a dict, and a folder of its own, a
-            string, for checkpoints from which it goes on where it was stopped,
-            or anything else to keep. Returns a dict of what was found: numbers
-            and strings; one that is not finite is kept as `None`.
+        run: Function of a point's settings, a dict, and of the path of its
+            folder, for checkpoints or anything else to save. Returns a dict of
+            numbers and strings; numbers that are not finite become `None`.
         grid: As of `expand_grid()`.
         shared: Dict that JSON can hold, of what all points have in common,
             such as the data, their digest and the training settings. Written
-            to `sweep.json`; a directory that was made with another one is
-            rejected.
-        measures: Names that results are to have. A point without one is run
-            once more, and what it then finds more is added. Defaults to `()`.
+            to `sweep.json`; a directory with another one is rejected.
+        measures: Names that results must have. A point that lacks one is run
+            once more, and its new results are added. Defaults to `()`.
         verbose: 1 to print each point, 0 for silence. Defaults to `1`.
 
     Raises:
@@ -95,17 +93,17 @@ class Sweep:
         self._own()
 
     def work(self, most=None, begun=None):
-        """Does the points that are missing, and waits for other processes.
+        """Runs the missing points, and waits for other processes.
 
         Args:
             most: Integer, points after which to end though some are left.
-                Defaults to `None`, none.
+                Defaults to `None`, no limit.
             begun: Float, the time since which failures are not tried again, as
                 of `time.time()`. Defaults to `None`, now.
 
         Returns:
-            0, or 1 if a point of the grid has failed: an exit code. `None`
-            where `most` has ended it.
+            The exit status: 0, or 1 if a point of the grid has failed. `None`
+            if `most` was reached.
         """
         begun = time.time() if begun is None else begun
         waiting, done = False, 0
@@ -125,8 +123,8 @@ class Sweep:
         """Results of the grid's points that are done.
 
         Returns:
-            List of dicts, a point's settings and findings in one, in the order
-            of the grid.
+            List of dicts of a point's settings and results, in the order of
+            the grid.
         """
         found = map(self._record, self.points)
         return [_flat(record) for record in found if record]
@@ -194,7 +192,7 @@ class Sweep:
                 os.unlink(failure)
 
     def _keep(self, number, point, result, seconds):
-        """Writes down what a point has found; what was found first stands."""
+        """Saves the results of a point; earlier results are kept."""
         known = (self._record(point) or {"result": {}})["result"]
         found = {**result, **known}
         lacking = [name for name in self.measures if name not in found]
@@ -221,7 +219,7 @@ class Sweep:
         return not (self._is_done(point) or self._has_failed(point, begun))
 
     def _is_done(self, point):
-        """Check whether all measures are there, as far as they can be had."""
+        """Checks that all measures are there, except those that failed."""
         record = self._record(point)
         return record is not None and (
             settings_key(point) in self._incomplete
@@ -259,7 +257,7 @@ class Sweep:
         return int(bool(failed))
 
     def _own(self):
-        """Writes down what the sweep is about; rejects another one's folder."""
+        """Saves what the sweep is about; rejects the folder of another one."""
         make_folder(self.directory)
         path = self._path("sweep.json")
         if os.path.exists(path):
@@ -271,7 +269,7 @@ class Sweep:
         self.records()
 
     def _check(self, mark, path):
-        """Rejects what is of other settings, or of other data."""
+        """Rejects records of other settings or data."""
         if mark != self._mark:
             raise ValueError(
                 "`directory` must be empty or of a sweep with the same shared "
@@ -362,18 +360,18 @@ def _plain_settings(settings):
 
 
 def load_records(directory):
-    """Everything that a sweep has found so far.
+    """Results of a sweep so far.
 
     Reads the folders of a sweep's points, and `points.jsonl`, as published
     records are.
 
     Returns:
-        List of dicts, a point's settings and findings in one, in the order in
-        which they were done. Of what was found twice of a point, the first.
+        List of dicts of a point's settings and results, in the order in which
+        they were done. The first result of a score counts.
 
     Raises:
         ValueError: If there is no record, or if points are of several sweeps
-            or panels of strangers.
+            or panels of held-out listeners.
 
     Example:
 
@@ -413,10 +411,11 @@ def _check_alike(directory, records):
         found += [f"{PANEL} {recall:.3f}" for recall in heard]
     if found:
         raise ValueError(
-            "`directory` must be of one sweep, heard by one panel of "
-            f"strangers. Received: directory={str(directory)!r}, with points "
-            f"of {', '.join(found)}. Keep the points of one, and run the "
-            "others again, into an empty folder."
+            "`directory` must be of one sweep, evaluated by one panel of "
+            "held-out listeners. Received: "
+            f"directory={str(directory)!r}, with points of "
+            f"{', '.join(found)}. Keep the points of one, and run the others "
+            "again, into an empty folder."
         )
 
 
@@ -462,12 +461,12 @@ def _checked(record, path):
 
 
 def _flat(record):
-    """A record as one dict of settings and findings."""
+    """A record as one dict of settings and results."""
     return {**record["settings"], **record["result"]}
 
 
 def _plain_result(value):
-    """A run's findings as JSON holds them; raises where it cannot."""
+    """A run's results as JSON holds them; raises where it cannot."""
 
     def finite(value):
         if isinstance(value, np.ndarray | np.generic):

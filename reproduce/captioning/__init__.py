@@ -1,4 +1,4 @@
-"""Parts that the experiments on captions share."""
+"""Shared parts of the captioning experiments."""
 
 from reproduce.captioning.caption_data import CaptionData
 from reproduce.captioning.caption_page import write_caption_page

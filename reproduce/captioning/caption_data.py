@@ -1,4 +1,4 @@
-"""The data of a captioning study, and what identifies it."""
+"""The data of a captioning study, and their digest."""
 
 import dataclasses
 import functools
@@ -27,17 +27,17 @@ class CaptionData:
         unlabeled_features: Images of which no caption is read, as the other
             features, an array.
         test_images: Callable from a row of the test split to a uint8 image
-            `(height, width, 3)`, or to None where pixels are not at hand;
-            with `filenames`, where these are shown.
+            `(height, width, 3)`, or to `None` without pixels. If it has
+            `filenames`, these are shown.
         judge: Callable from captions of the test split, a list of strings, to
-            a dict of scores, where the data know what is true; or `None`.
+            a dict of scores, if the truth is known; or `None`.
         truth: Callable from the name of a split to the
             `reproduce.world.truth.Truth` of its images, or `None`.
         standardization: Dict of arguments of
             `tfcap.layers.ImageStandardization`, with the mean and deviation of
-            the training features: networks of the study prepare their images
-            so. `None` where they take them as they are.
-        feature_digests: Strings, what identifies the features of each split.
+            the training features, by which networks of the study preprocess
+            images. `None` for no preprocessing.
+        feature_digests: Strings that identify the features of each split.
             Defaults to `None`: `tfcap.data.data_digest.feature_digest()` of
             them.
     """
@@ -63,7 +63,7 @@ class CaptionData:
 
     @functools.cached_property
     def digest(self):
-        """SHA-256 of ids, captions and features: what the data are."""
+        """SHA-256 of ids, captions and features."""
         splits = [getattr(self, name) for name in _SPLITS]
         return data_digest(
             ids=[np.asarray(split.image_ids).tolist() for split in splits],

@@ -1,4 +1,4 @@
-"""A page of images and of what speakers say of them."""
+"""A page of images with captions of several speakers."""
 
 import html
 import itertools
@@ -18,25 +18,24 @@ tr.human td { color: var(--quiet); }
 
 
 def write_caption_page(path, reports, images=None, note: str = ""):
-    """Sets captions of the same images side by side, as Figure 4 does.
+    """Shows captions of the same images side by side, as Figure 4 does.
 
-    Each image has a human caption and that of every method, with the rank at
-    which the method's listener finds the image. Which dozen images are shown
-    is drawn by chance: none is there for being a good example.
+    Each image has a human caption and one of every method, with the rank of the
+    image by the method's listener. A dozen images are drawn at random.
 
-    One HTML file that needs nothing else: pictures are inside, texts are
-    escaped. Signs and weight, and not colors alone, tell what differs.
+    One HTML file with all pictures inside. Differences are marked by signs and
+    weight, and not by colors alone.
 
     Args:
         reports: Dict of a method's name to its
             `tfcap.training.SpeakerReport`, all of the same images. Words that
-            the first method does not say of an image are marked in the
+            are not in the caption of the first method are marked in the
             captions of the others.
         images: Function from an image's row in the reports to a uint8 array
-            of shape `(height, width, 3)` or to None, such as
-            `CaptionData.test_images`; with `filenames`, as
-            `tfcap.data.Photographs` has them, these are shown, too. Defaults
-            to `None`, no pictures.
+            of shape `(height, width, 3)` or to `None`, such as
+            `CaptionData.test_images`. If it has `filenames`, as
+            `tfcap.data.Photographs` does, these are shown. Defaults to `None`,
+            no pictures.
 
     Example:
 
@@ -72,12 +71,12 @@ def write_caption_page(path, reports, images=None, note: str = ""):
         file = filenames[row] if filenames else ""
         cards.append(_card(reports, row, pixels, file))
     lines = [
-        f"Rank: where, among all {size:,} images, the method's own listener "
-        "puts this one when it hears the caption; \u2713 it comes first. The "
-        f"human captions are heard by the listener of {names[0]}.",
-        f"On a tinted ground: words that {names[0]} does not say of it.",
+        f"Rank: of this image among all {size:,}, by the method's own listener "
+        "given the caption; \u2713 ranks first. Human captions are ranked by "
+        f"the listener of {names[0]}.",
+        f"Highlighted: words that are not in the caption of {names[0]}.",
     ]
-    title = f"What {' and '.join(names)} say"
+    title = f"Captions of {' and '.join(names)}"
     write_html(path, title, [note] * bool(note) + lines, cards, _STYLE)
 
 
@@ -91,7 +90,7 @@ def _card(reports, row, pixels, file):
         words = [html.escape(word) for word in report.captions[row].split()]
         if report is not first:
             words = _marked(words, {html.escape(word) for word in known})
-        text = " ".join(words) or "<i>(says nothing)</i>"
+        text = " ".join(words) or "<i>(empty)</i>"
         body.append(_line(name, text, report.ranks[row]))
     return "\n".join(
         [
@@ -109,7 +108,7 @@ def _card(reports, row, pixels, file):
 def _line(name, text, rank, kind=""):
     shown = "-" if np.isnan(rank) else f"{rank:,.6g}"
     if rank == 1:
-        shown = f'<span title="comes first">\u2713</span>&nbsp;{shown}'
+        shown = f'<span title="ranks first">\u2713</span>&nbsp;{shown}'
     return (
         f"<tr{kind}><td>{html.escape(name)}</td><td>{text}</td>"
         f'<td class="rank">{shown}</td></tr>'
@@ -117,7 +116,7 @@ def _line(name, text, rank, kind=""):
 
 
 def _marked(words, known):
-    """Words of a caption, runs of those that are not known marked."""
+    """Words of a caption, with runs of new words marked."""
     runs = itertools.groupby(words, lambda word: word not in known)
     texts = [(new, " ".join(run)) for new, run in runs]
     return [f"<mark>{text}</mark>" if new else text for new, text in texts]

@@ -1,4 +1,4 @@
-"""Frozen retrievers of several makes, which rows of ensembles train for."""
+"""Frozen retrievers of several architectures, as rewards of ensembles."""
 
 import os
 from dataclasses import replace
@@ -7,21 +7,21 @@ from reproduce.captioning.rewarded import cider
 from reproduce.comparisons.strangers import StrangerPanel
 from tfcap.rewards import LengthPenalty
 
-#: Makes of the panel of held-out listeners; a single retriever is of the first.
-#: The panel's transformer is of none.
+#: Architectures from the panel of held-out listeners; a single retriever has
+#: the first. The panel's transformer is not among them.
 MAKES = ("bag_of_words", "dual_encoder", "recurrent")
-#: Of the ensemble's weights: one for all seeds of speakers, as the panel of
-#: strangers is, and no retriever begins as one of that.
+#: Of the ensemble, for all seeds of speakers. No retriever starts from the
+#: initial weights of a held-out listener.
 _SEED = 101
-#: Words before the greatest length from which a caption is too long.
+#: Words before the greatest length at which the length penalty begins.
 _BUFFER = 4
 
 
 def retrievers(experiment, count: int | None = None) -> list:
-    """Retrievers trained on the captions that the speaker learned from.
+    """Retrievers trained on the training captions of the speaker.
 
-    They are trained now unless they were, as the listeners of a panel are, on
-    the speaker's own images and words, from other initial weights.
+    They are trained if necessary, as the held-out listeners are, on the
+    speaker's own images and words, from other initial weights.
     """
     settings = experiment.settings
     longest = experiment.data.train.references.shape[-1]
@@ -42,7 +42,7 @@ def retrievers(experiment, count: int | None = None) -> list:
 
 
 def natural(about):
-    """CIDEr-D less a penalty of captions without an end."""
+    """CIDEr-D minus a penalty of captions without an end."""
     return cider(about.experiment) + ending(about)
 
 

@@ -1,4 +1,4 @@
-"""Judges of captions, trained before a speaker learns from them."""
+"""Classifiers of captions, trained before they reward a speaker."""
 
 import keras
 import numpy as np
@@ -12,7 +12,7 @@ from tfcap.objectives import DiscriminatorLoss
 from tfcap.training import JointTraining
 from tfcap.training import Learner
 
-#: Under which a study keeps them.
+#: Their names in a study.
 DISCRIMINATOR, GRAMMAR = "discriminator", "grammar"
 
 
@@ -24,7 +24,7 @@ def train_judge(
     epochs: int,
     rate: float,
 ):
-    """Trains an evaluator against a speaker that stays as it is."""
+    """Trains an evaluator against a fixed speaker."""
     speaker.trainable = False
     evaluator = objective.evaluator
     player = Learner(evaluator, objective, study.settings.clipnorm)
@@ -37,9 +37,9 @@ def train_judge(
 def pretrained_discriminator(
     study, speaker, retriever, decoder, epochs: int, rate: float, units
 ) -> PairDiscriminator:
-    """A discriminator of pairs that knows a speaker's captions.
+    """A discriminator of pairs, pretrained on a speaker's captions.
 
-    It is trained now if it was not.
+    It is trained if necessary.
     """
 
     def train():
@@ -53,7 +53,7 @@ def pretrained_discriminator(
         discriminator = PairDiscriminator(units)
         discriminator({"image": images, "text": texts})
         loss = DiscriminatorLoss(discriminator, decoder, 1.0, 0.0, retriever)
-        study.say(f"{DISCRIMINATOR}: whose captions are these?")
+        study.say(f"{DISCRIMINATOR}: training on human and own captions")
         return train_judge(study, DISCRIMINATOR, speaker, loss, epochs, rate)
 
     return _once(study, DISCRIMINATOR, train)
@@ -62,14 +62,14 @@ def pretrained_discriminator(
 def pretrained_grammar(
     study, epochs: int, rate: float, units: int, embedding_units: int
 ) -> GrammarClassifier:
-    """A classifier that tells captions from corrupted ones.
+    """A classifier of human and corrupted captions.
 
-    It is trained now if it was not. How well it does on validation captions,
-    by kind of corruption, is then in its folder's `accuracy.json`.
+    It is trained if necessary. Its accuracy on validation captions, by kind of
+    corruption, is then in `accuracy.json` in its folder.
     """
 
     def train():
-        study.say(f"{GRAMMAR}: is this a caption?")
+        study.say(f"{GRAMMAR}: training on human and corrupted captions")
         size = study.batches(epoch="captions").batch_size
         batches = GrammarBatches(study.data.train, size, study.seed)
         classifier = GrammarClassifier(

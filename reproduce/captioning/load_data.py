@@ -33,13 +33,13 @@ def caption_world(settings, root=None, others=False, **options):
     """The embedded world's captions, read through the files it writes.
 
     Args:
-        others: Boolean, whether to take other scenes instead, as many to learn
-            from, as the encoder of this world sees them. Defaults to `False`.
+        others: Boolean, whether to take as many other scenes instead, encoded
+            by this world's encoder. Defaults to `False`.
 
     Returns:
-        `CaptionData`. Features are those of the file, for a speaker that sees
-        the image as a whole their means over positions; its `standardization`
-        gives them mean 0 and deviation 1 in the training split.
+        `CaptionData`. Features are those of the file, or their means over
+        positions for a speaker without attention; its `standardization` gives
+        them mean 0 and deviation 1 on the training split.
     """
     draw = other_scenes if others else world_with_features
     world, features = draw(root, **options)
@@ -60,8 +60,8 @@ def caption_videos(settings, root=None, **options):
 
     Returns:
         `CaptionData`; see `caption_world()`, with frames for positions. The
-        picture of a clip is four of its frames beside each other. Its judge
-        tells whether what is said to happen does: `motion_scores()`.
+        picture of a clip is four of its frames side by side. Its judge is
+        `motion_scores()`, which checks the motion that captions name.
     """
     world, features = video_world_with_features(root, **options)
     splits = [load_captions(world.tgif_path, name) for name in SPLITS]
@@ -96,11 +96,10 @@ def caption_files(settings, root, train="train", images=None, limits=None):
             `Flickr8k.token.txt`, beside the lists of its splits; or, for
             clips, `tgif-v1.0.tsv` with its lists in `splits/`, and features as
             `tfcap.data.extract_features(frames=...)` writes them.
-        train: String, what is learned from, such as `"train+restval"` on COCO.
-            Defaults to `"train"`. Evaluated are `"val"` and `"test"`.
-        images: String or path of the folder of the photographs, which are
-            shown; see `tfcap.data.Photographs`. Defaults to `None`: their
-            names alone.
+        train: String, the training split, such as `"train+restval"` on COCO.
+            Defaults to `"train"`. `"val"` and `"test"` are evaluated.
+        images: String or path of the folder of the photographs to show; see
+            `tfcap.data.Photographs`. Defaults to `None`: names alone.
         limits: Dict of integers by split, `"train"`, `"val"` or `"test"`: no
             more than its first images. The vocabulary remains that of the
             whole training split. Defaults to `None`, all of them.
@@ -115,7 +114,7 @@ def caption_files(settings, root, train="train", images=None, limits=None):
     path, file = _only(root, *_CAPTIONS), _only(root, "*features*.npy")
     name = os.path.basename(path).split(".")[0].removeprefix("dataset_")
     splits = _read_once(path, (train, *SPLITS[1:]))
-    # As whoever extracted the features has chosen.
+    # Images that were left out when features were extracted.
     skipped = load_features(file, lazy=True).skipped
     splits = [
         s.take([row for row, i in enumerate(s.image_ids) if i not in skipped])
@@ -132,9 +131,9 @@ def caption_files(settings, root, train="train", images=None, limits=None):
     return _encoded(splits, features, settings, vocabulary, **about)
 
 
-#: How data are loaded that are not read from files, by their names.
+#: Loaders of drawn data, by name.
 WORLDS = {"world": caption_world, "clips": caption_videos}
-#: Sizes of drawn data that are not their own, by settings.
+#: Sizes of drawn data by settings, if not the default ones.
 SIZES = {"quick": {"train": 64, "val": 8, "test": 16, "encoder_epochs": 1}}
 
 
@@ -180,15 +179,15 @@ def load_data(
     data = caption_files(settings, root, train, images, limits)
     if len(data.train) < 2:
         raise ValueError(
-            f"`root` must hold two images of {train} at least, since a "
-            f"listener tells images apart. Received: {len(data.train)} in "
-            f"{str(root)!r}. Put another one into that split."
+            f"`root` must hold at least two images of {train}, since a "
+            f"listener distinguishes images. Received: {len(data.train)} in "
+            f"{str(root)!r}. Add another one to that split."
         )
     return data
 
 
 def lacks_validation(root) -> bool:
-    """Check whether captions in a folder have splits, but none to validate."""
+    """Checks whether captions have splits, but none for validation."""
     splits = {*load_captions(_only(root, *_CAPTIONS), "all").splits} - {""}
     return bool(splits) and "val" not in splits
 

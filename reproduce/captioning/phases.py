@@ -1,4 +1,4 @@
-"""Phases in which both learners learn by themselves, before they meet."""
+"""Phases of pretraining, before speaker and listener train together."""
 
 import keras
 
@@ -15,7 +15,7 @@ from tfcap.training import CollapseWarning
 
 
 def listener_alone(study):
-    """Phase 1: the listener learns to find images by human captions."""
+    """Phase 1: the listener learns to retrieve images by human captions."""
     settings = study.settings
     batches = study.batches(epoch="captions")
     ready = study.data.image_preprocessing()
@@ -42,12 +42,12 @@ def listener_alone(study):
 
 
 def speaker_alone(study):
-    """Phase 2: the speaker learns to say what people say."""
+    """Phase 2: the speaker learns human captions by maximum likelihood."""
     return _speaker_alone(study, "speaker_mle")
 
 
 def speaker_for_guidance(study):
-    """The speaker learns the same, shown no image at times."""
+    """The speaker learns the same, with images dropped at random."""
     rate = study.settings.condition_dropout
     return _speaker_alone(study, "speaker_guided", rate)
 
@@ -70,7 +70,7 @@ def _speaker_alone(study, name, condition_dropout=0.0):
 
 
 def speaker_for_cider(study):
-    """The speaker then learns for CIDEr-D; nobody listens yet."""
+    """The speaker is then trained for CIDEr-D, without a listener."""
     settings = study.settings
     speaker = study.networks("speaker_mle", fresh=True)["speaker"]
     if not settings.cider_epochs:
@@ -85,7 +85,7 @@ def speaker_for_cider(study):
 
 
 def self_critical(study, speaker):
-    """A speaker trained for CIDEr-D; its objective is the naturalness term."""
+    """Self-critical training for CIDEr-D, the objective of naturalness."""
     return scst(
         speaker,
         cider(study),
@@ -96,7 +96,7 @@ def self_critical(study, speaker):
 
 
 SPEAKER_PHASES = {"speaker_mle": speaker_alone}
-#: Phases by the name under which a study keeps what they trained.
+#: Phases by their names in a study.
 PHASES = {
     "listener_gt": listener_alone,
     "speaker_mle": speaker_alone,

@@ -1,4 +1,4 @@
-"""The speaker of maximum likelihood of one study, taken over by another."""
+"""The speaker of maximum likelihood of another study."""
 
 import dataclasses
 import os
@@ -10,7 +10,7 @@ from reproduce.study import read_written
 from reproduce.study import write_json
 from tfcap.training import is_chief
 
-#: Under which studies keep the speaker that has learned from people.
+#: Name of the speaker of maximum likelihood in a study.
 SPEAKER = "speaker_mle"
 #: Settings that this phase does not read.
 _LATER = ("warm_up_steps", "clipnorm", "evaluation_batch_size")
@@ -18,7 +18,7 @@ _ABOUT = ("digest", "image_preprocessing", "seed")
 
 
 def check_pretrained(folder, about: dict):
-    """Rejects a study whose speaker is not the one that would be trained.
+    """Rejects a study whose speaker differs from the one to be trained.
 
     Raises:
         ValueError: If it is of other data, another seed or other settings of

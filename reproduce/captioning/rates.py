@@ -11,7 +11,7 @@ def falling(rate, steps):
 
 
 def rising(rate, steps):
-    """A rate that rises from 0 over some steps, or is there at once."""
+    """A rate that rises from 0 over some steps, or a constant one."""
     if not steps:
         return rate
     return keras.optimizers.schedules.CosineDecay(

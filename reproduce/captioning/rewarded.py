@@ -1,17 +1,17 @@
-"""Training for a reward of a speaker that has learned from people."""
+"""Training of a pretrained speaker for a reward."""
 
 from reproduce.paper import Training
 from tfcap.rewards import CIDErD
 
 
 def reward_speaker(experiment):
-    """A fresh speaker, as it is before it learns for a reward."""
+    """A pretrained speaker, before it is trained for a reward."""
     dropout = experiment.settings.reward_dropout
     return experiment.starting("speaker_mle", "speaker", dropout)
 
 
 def reward_batches(experiment, **options):
-    """`tfcap.data.CaptionBatches` to learn for a reward from."""
+    """`tfcap.data.CaptionBatches` for training with a reward."""
     size = experiment.settings.reward_batch_size
     return experiment.batches(batch_size=size, **options)
 
@@ -37,5 +37,5 @@ def reward_training(
 
 
 def speaker_alone_heard(experiment, row, point):
-    """The speaker of a point; nobody listens."""
+    """The speaker of a point, without listeners."""
     return experiment.trained(row, **point)["speaker"], None, {}

@@ -1,4 +1,4 @@
-"""Hyper-parameters that the captioning papers share."""
+"""Hyperparameters that the captioning papers share."""
 
 from dataclasses import dataclass
 
@@ -12,16 +12,16 @@ class SpeakerSettings:
         dropout: Float, on what enters the speaker's vocabulary head.
         word_dropout: Float, on the words that it reads.
         max_length: Integer `T`, words of a caption with the end token.
-        min_count: Integer, least occurrences of a word that is known.
+        min_count: Integer, least occurrences of a word in the vocabulary.
         batch_size: Integer, images in a batch.
-        speaker_epochs: Integer, passes over all human captions in which the
-            speaker learns alone, by teacher forcing.
+        speaker_epochs: Integer, passes over all human captions for maximum
+            likelihood.
         speaker_rate: Float, learning rate, which falls to a twentieth along a
             cosine.
         scheduled_sampling: Float, share of its own words that the speaker is
             fed at the end of these epochs, reached in a straight line.
-        warm_up_steps: Integer, over which rates rise from 0 when the speaker
-            goes on to learn from others.
+        warm_up_steps: Integer, over which rates rise from 0 after maximum
+            likelihood.
         clipnorm: Float or `None`, norm that gradients are clipped to.
     """
 
@@ -45,17 +45,15 @@ class SpeakerSettings:
 class RewardSettings(SpeakerSettings):
     """Settings of papers that train a speaker for rewards.
 
-    It learns from people first. What is not told here is told in
-    `SpeakerSettings`.
+    Maximum likelihood comes first. Other arguments: see `SpeakerSettings`.
 
     Args:
-        reward_epochs: Integer, passes over the images in which it learns for
-            the reward.
-        reward_batch_size: Integer, images in a batch then.
-        reward_rate: Float, learning rate of the speaker then.
-        reward_dropout: Boolean, whether the speaker drops out then.
-        alpha: Float in `[0, 1]`, weight of what is wanted of a caption, one
-            minus that of what keeps it to the language, or diverse.
+        reward_epochs: Integer, passes over the images for the reward.
+        reward_batch_size: Integer, images in a batch of this phase.
+        reward_rate: Float, learning rate of the speaker in this phase.
+        reward_dropout: Boolean, whether the speaker has dropout in this phase.
+        alpha: Float in `[0, 1]`, weight of the main reward, one minus that of
+            naturalness or diversity.
     """
 
     speaker: str = "show_tell"
@@ -80,7 +78,7 @@ FLICKR8K_SPEAKER = {
     "scheduled_sampling": 0.0,
 }
 WORLD_SPEAKER = {**FLICKR8K_SPEAKER, "units": 128, "max_length": 20}
-#: Seconds, to see it run.
+#: Seconds, for a quick run.
 QUICK_SPEAKER = {
     **WORLD_SPEAKER,
     "units": 32,

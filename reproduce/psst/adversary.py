@@ -1,4 +1,4 @@
-"""The adversary of G-GAN: it learns whose captions it reads."""
+"""The adversary of G-GAN, which tells human from generated captions."""
 
 import keras
 import numpy as np
@@ -9,20 +9,20 @@ from tfcap.layers import Categorical
 from tfcap.models import CaptionEvaluator
 from tfcap.objectives import DiscriminatorLoss
 
-#: Under which a study keeps it as it is before the game.
+#: Name of the pretrained adversary in a study.
 NAME = "gan_evaluator"
 
 
 def pretrained_generator(study):
-    """The speaker of maximum likelihood, as it enters the game."""
+    """The speaker of maximum likelihood, before adversarial training."""
     dropout = study.settings.joint_dropout
     return study.starting("speaker_mle", "speaker", dropout)
 
 
 def pretrained_evaluator(study) -> CaptionEvaluator:
-    """An evaluator that knows the captions of maximum likelihood.
+    """An evaluator, pretrained on captions of maximum likelihood.
 
-    It is trained now if it was not.
+    It is trained if necessary.
     """
     study.networks("speaker_mle")
     keras.utils.set_random_seed(study.seed)
@@ -32,7 +32,7 @@ def pretrained_evaluator(study) -> CaptionEvaluator:
 
 def _train(study):
     settings = study.settings
-    study.say(f"{NAME}: whose captions are these?")
+    study.say(f"{NAME}: training on human and own captions")
     samples = Sample(
         Categorical(seed=study.seed),
         max_length=settings.max_length,

@@ -1,4 +1,4 @@
-"""Joint Optimization for Cooperative Image Captioning: how rows are trained."""
+"""Joint Optimization for Cooperative Image Captioning: training of rows."""
 
 from reproduce.captioning.ensemble import retrievers
 from reproduce.captioning.phases import PHASES
@@ -22,14 +22,14 @@ from tfcap.training import CollapseWarning
 LAMBDAS = (5e-4, 1e-3, 1.6e-3, 2.5e-3, 5e-3, 1e-2)
 #: Strengths of guidance; 1 is none.
 GAMMAS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
-#: Rows of tables whose captions are human, and whose listener hears them.
+#: Rows of human captions, and the rows whose listener evaluates them.
 HUMAN = {
     "listener_gt": "listener_gt",
     "gt_on_psst_listener": "psst_multinomial",
 }
-#: Rows of an ensemble of one.
+#: Rows with an ensemble of one retriever.
 ALONE = ("retriever_alone", "weighted_alone")
-#: Rows that no lambda moves.
+#: Rows without a lambda.
 WITHOUT_LAMBDA = (
     *PHASES,
     "g_gan",
@@ -37,7 +37,7 @@ WITHOUT_LAMBDA = (
     "ensemble_weighted",
     "weighted_alone",
 )
-#: Numbers by the rows that know them.
+#: Rows by the hyperparameter that they have.
 AXES = {
     "lambda": [r for r in (*ROWS, *HUMAN) if r not in WITHOUT_LAMBDA],
     "rho": (
@@ -52,7 +52,7 @@ AXES = {
 
 
 def train(experiment, row, point):
-    """A row as it is before joint training."""
+    """The joint training of a row."""
     about = experiment.about_point(point)
     settings, method = about.settings, ROWS[row]
     supervised = method.get("estimator") == "teacher_forcing"
@@ -71,7 +71,7 @@ def train(experiment, row, point):
     ensemble = method["method"] is retriever_ensemble
     if ensemble:
         several = retrievers(experiment, 1 if row in ALONE else None)
-        # The own listener of such a row is one that it was trained for.
+        # The own listener of such a row is a retriever of its reward.
         listener, others = several[0], [several]
     naturalness = self_critical(experiment, speaker).learners["speaker"]
     numbers = {
@@ -112,14 +112,14 @@ def train(experiment, row, point):
 
 
 def left(experiment, phase):
-    """The phase whose networks a phase leaves."""
-    # Without epochs of its own, it is the speaker before.
+    """The phase that gives the networks of a phase."""
+    # A phase without epochs leaves the speaker as it was.
     none = phase == "speaker_cider" and not experiment.settings.cider_epochs
     return "speaker_mle" if none else phase
 
 
 def heard(experiment, row, point):
-    """The networks of a point, and the listener that only ever read people."""
+    """The networks of a point, and the listener of human captions alone."""
     fixed = experiment.networks("listener_gt")["listener"]
     row = HUMAN.get(row, row)
     if row == "guided":
@@ -147,7 +147,7 @@ def decodings(experiment):
 
 
 def draw(path, records, data, rho=0.25, cider=None, **others):
-    """The curves of a sweep, as a page or a picture."""
+    """Draws the curves of a sweep, as a page or a picture."""
     write_curve_figure(path, records, data, rho=rho, cider=cider)
 
 
@@ -163,8 +163,8 @@ PSST = Paper(
     PHASES,
     train,
     heard,
-    decodings,
     axes=AXES,
+    decodings=decodings,
     default=("psst_multinomial",),
     usual={"lambda": LAMBDAS, "gamma": GAMMAS},
     results={

@@ -1,4 +1,4 @@
-"""Joint Optimization for Cooperative Image Captioning: rows and numbers."""
+"""Joint Optimization for Cooperative Image Captioning: rows and settings."""
 
 from dataclasses import dataclass
 from dataclasses import replace
@@ -25,14 +25,13 @@ from tfcap.training import ExponentialTemperature
 
 @dataclass(frozen=True)
 class PSSTSettings(SpeakerSettings):
-    """Hyper-parameters of one captioning study; defaults as published.
+    """Hyperparameters of one captioning study; defaults as published.
 
-    A listener finds an image among those of a batch. What is not told here is
-    told in `SpeakerSettings`.
+    A listener retrieves an image among those of a batch. Other arguments: see
+    `SpeakerSettings`.
 
     Args:
-        listener_units: Integer, size of the space in which images and texts
-            meet.
+        listener_units: Integer, size of the common space of images and texts.
         listener_embedding_units: Integer, size of the listener's words.
         listener_dropout: Float, on images and words of the listener.
         listener_pooling: String, how the states of the words become a vector:
@@ -40,53 +39,52 @@ class PSSTSettings(SpeakerSettings):
         listener_bag_of_words: Boolean, whether the mean of its words is added
             to them.
         margin: Float, of the hinge loss.
-        listener_epochs: Integer, passes over all human captions in which the
-            listener learns alone.
-        listener_loss: String, by which it does: `"hinge"`, or
+        listener_epochs: Integer, passes over all human captions to pretrain
+            the listener.
+        listener_loss: String, the loss of pretraining: `"hinge"`, or
             `"contrastive"`, the symmetric InfoNCE. Not in the paper.
         listener_temperature: Float, of the contrastive loss.
-        listener_warm_up: Integer, those of the passes with the hinge loss in
-            which negatives are summed, before the hardest alone count.
-        cider_epochs: Integer, passes over the images in which the speaker
-            then learns for CIDEr-D alone, before anybody listens. Not in the
-            paper, whose joint training is long enough without.
+        listener_warm_up: Integer, first passes with the hinge loss in which
+            negatives are summed; then the hardest alone count.
+        cider_epochs: Integer, passes over the images in which the speaker is
+            trained for CIDEr-D alone, before joint training. Not in the paper,
+            whose joint training is long enough without.
         joint_epochs: Integer, passes over the images of joint training.
-        joint_dropout: Boolean, whether networks drop out in joint training.
+        joint_dropout: Boolean, whether networks have dropout in joint training.
         joint_rate: Float, learning rate of the speaker.
         joint_listener_rate: Float, learning rate of the listener.
         joint_negatives: String, `"hardest"` or `"sum"`, of the hinge loss in
             joint training.
         naturalness_samples: Integer, captions drawn of an image for the
-            CIDEr-D term. One has the reward of the greedy caption for its
-            baseline, as in the paper; of several, each has the others' mean.
+            CIDEr-D term. The baseline of one is the reward of the greedy
+            caption, as in the paper; that of several, the mean of the others.
         human_weight: Float, of the likelihood of a human caption beside the
             CIDEr-D term. Not in the paper.
-        condition_dropout: Float, share of images that are not shown to the
+        condition_dropout: Float, share of images that are dropped for the
             speaker of guided decoding. Kornblith et al., not in the paper.
         rho: Float, probability of passing the whole distribution.
         annealing: Float, rate per step at which `st_gumbel_annealed` cools
             from temperature 1 to 0.5.
-        cooling: Float, by how much faster than its default
-            `psst_soft_cooling` cools.
-        beam_width: Integer, of the beam search that evaluates beside greedy
-            decoding.
-        no_repeat_ngram: Integer, size of the n-grams that its captions say
-            once.
-        gan_evaluator_epochs: Integer, passes over all human captions in which
-            the evaluator of `g_gan` learns alone.
-        gan_continuations: Integer, sentences that `g_gan` ends at random to
-            judge the beginning of one. The paper has 16, the authors' code 64.
-        ensemble: `StrangerSettings`, of the frozen retrievers that
-            `retriever_ensemble` is trained for; in words and lengths they are
-            as the speaker.
-        ensemble_batch_size: Integer, images in a batch of such rows.
-        ensemble_epochs: Integer, passes over the images of such rows.
+        cooling: Float, factor of the cooling speed of `psst_soft_cooling`.
+        beam_width: Integer, of the beam search in evaluation.
+        no_repeat_ngram: Integer, size of the n-grams that its captions do not
+            repeat.
+        gan_evaluator_epochs: Integer, passes over all human captions to
+            pretrain the evaluator of `g_gan`.
+        gan_continuations: Integer, sampled continuations by which `g_gan`
+            scores the beginning of a caption. The paper has 16, the authors'
+            code 64.
+        ensemble: `StrangerSettings`, of the frozen retrievers that reward
+            `retriever_ensemble`; their words and lengths are the speaker's.
+        ensemble_batch_size: Integer, images in a batch of ensemble rows.
+        ensemble_epochs: Integer, passes over the images of ensemble rows.
         ensemble_human_epochs: Integer, those of `ensemble_weighted`, which
-            learns from human captions alone, with dropout.
-        ensemble_rate: Float, learning rate of the speaker then, which falls to
-            a twentieth along a cosine.
-        ensemble_samples: Integer, captions drawn of an image then.
-        ensemble_human_weight: Float, of the likelihood of human captions then.
+            is trained on human captions alone, with dropout.
+        ensemble_rate: Float, learning rate of the speaker in ensemble rows,
+            which falls to a twentieth along a cosine.
+        ensemble_samples: Integer, captions sampled of an image in such rows.
+        ensemble_human_weight: Float, weight of the likelihood of human
+            captions in such rows.
     """
 
     listener_units: int = 1024
@@ -140,15 +138,15 @@ FLICKR8K = PSSTSettings(
     listener_pooling="max",
     listener_bag_of_words=True,
     listener_epochs=8,
-    # On six thousand images a recurrence with hinges finds fewer images by
+    # On six thousand images a recurrence with hinges retrieves fewer images by
     # human captions than a linear map of their words.
     listener_loss="contrastive",
     listener_rate=1e-3,
     joint_epochs=4,
     joint_dropout=False,
     joint_rate=3e-4,
-    # One that learns as fast as the speaker forgets what people say faster
-    # than it learns what the speaker says.
+    # A listener that learns as fast as the speaker forgets human captions
+    # faster than it learns those of the speaker.
     joint_listener_rate=1e-4,
     warm_up_steps=20,
     naturalness_samples=3,
@@ -156,7 +154,7 @@ FLICKR8K = PSSTSettings(
     annealing=3e-3,
 )
 
-#: The embedded world, where hinges will do.
+#: The embedded world, where hinge losses suffice.
 WORLD = replace(
     FLICKR8K,
     **WORLD_SPEAKER,
@@ -168,7 +166,7 @@ WORLD = replace(
     listener_warm_up=6,
 )
 
-#: Seconds, to see it run.
+#: Seconds, for a quick run.
 QUICK = replace(
     WORLD,
     **QUICK_SPEAKER,
@@ -195,7 +193,7 @@ SETTINGS = {
 
 
 def _code_rho(about):
-    """As the released code calls it: its 0.25 is the share of sampled words."""
+    """The rho of the released code: its 0.25 is the share of sampled words."""
     return 1.0 - about.settings.rho
 
 
@@ -238,11 +236,11 @@ _WEIGHTED = {
     "naturalness": None,
     "threshold": 0.05,
 }
-#: Every row of section 6.2 that is trained, and those of the released code
-#: alone, by their names in records. Neither in the paper nor in its code are
-#: `psst_speaker`, how much its listener's learning is worth, `psst_expected`,
-#: how much the missing gradient to the decision to stop is, and those of
-#: `retriever_ensemble`, with what is left out of it.
+#: All trained rows of section 6.2, and those of the released code alone, by
+#: their names in records. Three are neither in the paper nor in its code:
+#: `psst_speaker` shows the effect of training the listener, `psst_expected`
+#: that of the missing gradient of the decision to stop, and
+#: `retriever_ensemble`, with its ablations, that of several frozen listeners.
 ROWS = {
     "psst_multinomial": _PSST,
     "psst_gumbel": {**_PSST, **_GUMBEL},

@@ -1,4 +1,4 @@
-"""Figure 3 and Tables 1 to 3 of PSST, beside what a sweep has found."""
+"""Figure 3 and Tables 1 to 3 of PSST, from the results of a sweep."""
 
 from reproduce.psst_figures.comparison import write_psst_comparison
 from reproduce.psst_figures.figure import curve_figure

@@ -23,8 +23,7 @@ from tfcap.curves import mean_line
 #: Panels of the paper's figure, and the measure of naturalness of each.
 LETTERS = dict(zip(NATURALNESS, zip("abcde", NATURALNESS.values())))
 RECALL = "r@10"
-#: So many methods without a measure are named in a panel, which more would
-#: cover.
+#: Most methods without a measure that are named in a panel.
 _NAMED = 3
 
 
@@ -157,10 +156,10 @@ def figure_panels(records: list[dict], rho: float = 0.25, cider=None):
 
 
 def curve_figure(records: list[dict], title: str = "", **options):
-    """Recall against naturalness, to look around in.
+    """Recall against naturalness, as an interactive figure.
 
-    Points tell their lambda and how many seeds they are the mean of; a click
-    in the legend hides a method.
+    Points show their lambda and number of seeds; a click in the legend hides a
+    method.
 
     Raises:
         ImportError: If Plotly is not installed.
@@ -182,7 +181,7 @@ def curve_figure(records: list[dict], title: str = "", **options):
     - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
       2019, Figure 3
     """
-    # Imported here: who trains need not draw.
+    # Imported here: training does not need it.
     import plotly.graph_objects as go
 
     panels = figure_panels(records, **options)
@@ -194,8 +193,8 @@ def write_curve_figure(path, records: list[dict], title: str = "", **options):
     """Writes the figure as a page or a picture.
 
     Args:
-        path: String or path, ending in `.html` for a page that needs nothing
-            else, not even a network, or in `.png`, `.svg` or `.pdf`.
+        path: String or path, ending in `.html` for a self-contained page, or
+            in `.png`, `.svg` or `.pdf`.
         **options: Those of `figure_panels()`: `rho` and, for Figure 3,
             `cider`.
 

@@ -1,11 +1,11 @@
-"""Methods of a sweep, how they are compared, and what was published of them."""
+"""Methods of a sweep, their comparisons, and published results."""
 
 import re
 
 from tensorboard_plugin_tfcap.tradeoff import Reference
 from tfcap.curves import group_curves
 
-#: As the paper prints them, in the order of its legend; and our own.
+#: Names in the paper, in the order of its legend; and our own.
 TITLES = {
     "psst_multinomial": "PSST Multinomial",
     "psst_gumbel": "PSST Gumbel Softmax",
@@ -31,19 +31,19 @@ TITLES = {
     "ensemble_without_cider": "Retriever ensemble without CIDEr-D",
     "ensemble_without_people": "Retriever ensemble without likelihood",
     "ensemble_pathwise": "Retriever ensemble, pathwise",
-    "ensemble_weighted": "Human captions, weighed by an ensemble",
-    "weighted_alone": "Human captions, weighed by one retriever",
+    "ensemble_weighted": "Human captions, weighted by an ensemble",
+    "weighted_alone": "Human captions, weighted by one retriever",
 }
-#: What stands before joint training.
+#: Speakers before joint training.
 ALONE = {
     "speaker_mle": "Speaker alone",
     "speaker_cider": "Speaker alone for CIDEr-D",
     "guided": "Guided decoding (\u03b3)",
 }
-#: Methods whose captions are human: they have a recall, and no trade-off.
+#: Rows of human captions: they have a recall, and no trade-off.
 HUMAN = ("gt_on_psst_listener", "listener_gt")
 
-#: Methods that are one another's ends: partial sampling never, or always.
+#: Methods at the ends of rho: partial sampling never, or always.
 RHO_ENDS = {
     "psst_multinomial": {"st_multinomial": 0.0, "dense": 1.0},
     "psst_gumbel": {"st_gumbel": 0.0},
@@ -51,7 +51,7 @@ RHO_ENDS = {
 
 
 def method_title(method):
-    """A method as the paper prints it; one that it has not, by its name."""
+    """A method as the paper prints it; others by their names."""
     base = method.removesuffix("_code")
     if base in TITLES and base != method:
         return f"{TITLES[base]} (code)"
@@ -61,12 +61,11 @@ def method_title(method):
 def by_method(records, rho: float = 0.25):
     """Records by method, in the order of the legend.
 
-    A method that was trained with several rho or temperatures is several
-    curves. Of the rho, the one that is asked for is taken; temperatures become
-    methods of their own.
+    A method that was trained with several rho or temperatures has several
+    curves. The given rho is taken; temperatures become methods of their own.
 
     Raises:
-        ValueError: If a method has several rho, and not that one.
+        ValueError: If a method has several rho, and not the given one.
     """
     groups = {}
     for record in records:
@@ -86,7 +85,7 @@ def by_method(records, rho: float = 0.25):
 
 
 def rho_notes(groups):
-    """A line that says which curves are of which rho, where these differ."""
+    """A line with the rho of each curve, if these differ."""
     shares = {
         title: records[0]["rho"]
         for title, records in groups.items()
@@ -102,9 +101,8 @@ def curves_of(groups, naturalness: str = "cider_d", recall: str = "r@10"):
     """Curves by seed, by title, of the methods that can be measured so.
 
     Returns:
-        The curves, and a dict of how many points are without a value, of those
-        titles that cannot be measured. A curve that lacks a point is another
-        curve, so such a method has none.
+        The curves, and a dict of the number of points without a value, by
+        title. A method with such a point has no curve.
     """
     curves, lacking = {}, {}
     for title, records in groups.items():
@@ -149,7 +147,7 @@ def rho_curves(records: list[dict], recall: str = "r@10"):
 
 
 def place_of(record):
-    """The symbol and the value of what moves a record along its curve."""
+    """The symbol and the value that place a record on its curve."""
     if measured(record, "gamma"):
         return "\u03b3", record["gamma"]
     return "\u03bb", record.get("lambda")
@@ -225,7 +223,7 @@ HUMAN_CAPTIONS = {
     "listener_gt": (25.4, 53.9, 66.8),
 }
 
-#: The paper's claims: a method, and what it is said to be above.
+#: The paper's claims: a method, and one that it outperforms.
 CLAIMS = (
     ("psst_multinomial", "st_multinomial"),
     ("psst_multinomial", "st_gumbel"),
@@ -266,30 +264,30 @@ def published_references():
     return references
 
 
-#: How captions come, by what stands before the names of scores.
+#: Decodings by the prefix of their scores.
 DECODINGS = {"": "", "beam_": "beam search", "greedy_": "greedy"}
 
 
 def decoded(name, decoding):
-    """A table's name, with how captions came unless that is as published."""
+    """A table's name, with the decoding unless it is the published one."""
     return ", ".join(filter(None, [name, DECODINGS[decoding]]))
 
 
 FIXED = "fixed_"
-#: The mean of a panel of listeners, none of which met the speaker.
+#: The mean of a panel of held-out listeners.
 STRANGERS = "strangers_"
-#: What stands before names of scores that are no other listener's.
+#: Prefixes of scores that are not those of another listener.
 _NO_LISTENER = ("human_", "image_to_text_", "first_", "beam_", "greedy_")
-#: Who listens to human captions alone, and is the fixed listener itself.
+#: The row of human captions, whose listener is the fixed one.
 _ITSELF = "listener_gt"
 
 NOTE = (
-    "Fixed: the listener of phase 1, which heard people alone; own: the one "
-    "that began as it and learned with the speaker. What own exceeds fixed by "
-    "is a language of these two, or a listener that has learned more (the "
-    "frozen speaker's has learned more alone). Where they are one (a frozen "
-    "listener, as that of Luo et al.), the speaker was trained for it: it is "
-    "no stranger."
+    "Fixed: the listener of phase 1, trained on human captions alone; own: the "
+    "same listener after training with the speaker. The gap between own and "
+    "fixed is co-adaptation, or further training of the listener (that of the "
+    "frozen speaker was trained further alone). A frozen listener, as that of "
+    "Luo et al., is both: the speaker was trained for it, so it is not held "
+    "out."
 )
 PANEL_NOTE = (
     "Held-out: the mean of a panel of listeners of several architectures, "
@@ -298,7 +296,7 @@ PANEL_NOTE = (
 
 
 def listeners(records: list[dict], recall: str = "r@10", decoding=""):
-    """Listeners of a record, those that never met the speakers first.
+    """Listeners of a record, held-out ones first.
 
     Args:
         decoding: String before the names of scores, such as `"beam_"`.
@@ -306,7 +304,7 @@ def listeners(records: list[dict], recall: str = "r@10", decoding=""):
 
     Returns:
         List of prefixes of `recall`: `"strangers_"`, `"fixed_"`, those of
-        other listeners, and `""`, the speaker's own, where a record has it.
+        other listeners, and `""`, the speaker's own, if a record has it.
 
     Example:
 
@@ -345,11 +343,11 @@ def recall_head(recall, prefix, several):
 
 
 def with_fixed_listener(records: list[dict]):
-    """Records in which the fixed listener's own row says that it is fixed.
+    """Records with scores of the fixed listener in its own row, too.
 
     Returns:
-        List of dicts. Of human captions heard by the listener that learned
-        from these alone, recall by the fixed one is its own.
+        List of dicts. For human captions by the listener that was trained on
+        these alone, recall by the fixed listener is its own.
     """
     if FIXED not in listeners(records):
         return list(records)

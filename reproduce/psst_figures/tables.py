@@ -1,4 +1,4 @@
-"""The tables of PSST beside what a sweep has found, and of all its points."""
+"""The tables of PSST from the results of a sweep, and of all its points."""
 
 from reproduce.psst_figures.methods import ABLATION
 from reproduce.psst_figures.methods import ALONE
@@ -40,9 +40,9 @@ from tfcap.curves import curve_overlap
 from tfcap.curves import mean_interval
 from tfcap.curves import operating_point
 
-#: Own recall@10 less that of strangers, in records; and less the fixed one's.
+#: Own recall@10 minus that of held-out listeners, and minus the fixed one's.
 PRIVATE, GAP = "private_language", "gap"
-#: Columns of the table of all points, and how many digits they have.
+#: Columns of the table of all points: title, digits and sign.
 POINT_COLUMNS = {
     "cider_d": ("CIDEr-D", 3),
     "bleu_4": ("BLEU-4", 3),
@@ -63,23 +63,22 @@ POINT_COLUMNS = {
     "mean_length": ("words", 1),
     "chair_i": ("CHAIR-i", 3),
     "chair_s": ("CHAIR-s", 3),
-    "truth_precision": ("true of what is said", 3),
-    "truth_recall": ("said of what is true", 3),
+    "truth_precision": ("claim precision", 3),
+    "truth_recall": ("fact recall", 3),
     "truth_false": ("false claims", 3),
-    "truth_utility": ("questions answered right", 3),
-    "truth_unread": ("words not read", 3),
+    "truth_utility": ("questions answered", 3),
+    "truth_unread": ("unread words", 3),
     PRIVATE: ("own - held-out R@10", 1, "+"),
     GAP: ("own - fixed R@10", 1, "+"),
 }
-#: What these columns are, where they are there.
+#: Notes on columns.
 _POINT_NOTES = {
-    "lm_log_prob": "Log prob / word: natural logarithm, end of the caption "
-    "included, under a 4-gram model of the training captions. Rows of human "
-    "captions tell what people's are.",
-    "repeat_rate": "Shares of captions: repeats say a word twice in a row, a "
-    "bigram twice says some pair of words twice, unfinished ones reach no end.",
-    "novel_trigrams": "New bigrams and trigrams: shares of those said that no "
-    "training caption has.",
+    "lm_log_prob": "Log prob / word: natural logarithm, end token included, "
+    "under a 4-gram model of the training captions.",
+    "repeat_rate": "Shares of captions: with a word twice in a row (repeats), "
+    "with a repeated bigram, without an end (unfinished).",
+    "novel_trigrams": "New bigrams and trigrams: shares that are in no "
+    "training caption.",
 }
 
 
@@ -120,7 +119,7 @@ def rho_table(records: list[dict], cider, data: str) -> TradeoffTable:
 
 
 def claim_table(groups, level, data: str, decoding="") -> TradeoffTable:
-    """Differences of the methods that the paper says to differ.
+    """Differences between methods that the paper ranks.
 
     Args:
         level: Float, the CIDEr-D at which they are compared, or `None` for the
@@ -161,13 +160,13 @@ def claim_table(groups, level, data: str, decoding="") -> TradeoffTable:
 
 
 def _heard(groups, decoding=""):
-    """Prefixes of the listeners of all records, at least the own one's."""
+    """Prefixes of the listeners of all records, or that of the own one."""
     records = [record for points in groups.values() for record in points]
     return listeners(records, decoding=decoding) or [""]
 
 
 def _curves(groups, decoding, prefix, recall):
-    """Curves of a listener's recall against CIDEr-D, and who lacks it."""
+    """Curves of a listener's recall against CIDEr-D, and methods without."""
     return curves_of(
         groups, f"{decoding}cider_d", f"{decoding}{prefix}{recall}"
     )
@@ -178,7 +177,7 @@ def point_table(
     data: str,
     decoding: str = "",
     columns=None,
-    titles=("Points", "all that was trained, at each \u03bb"),
+    titles=("Points", "all rows, at each \u03bb"),
 ) -> TradeoffTable:
     """Every point of a sweep, none left out.
 
@@ -238,7 +237,7 @@ def _point_cell(values, digits, sign=""):
 
 
 def _differences(pairs, at):
-    """Differences by listener, and of how many seeds they are."""
+    """Differences by listener, and their numbers of seeds."""
     gaps = [_difference(pair, at) for pair in pairs]
     counts = sorted({count for _, count in gaps})
     return [*(text for text, _ in gaps), ", ".join(counts)]
@@ -257,18 +256,17 @@ def _order(item):
     return place, method, [(x is not None, x or 0) for x in settings]
 
 
-#: Whom it is compared with.
+#: The row that others are compared with.
 _BASE = ALONE["speaker_mle"]
 
 
 def alone_table(groups, decoding, data: str):
-    """Recall above that of the speaker alone, where it is as natural.
+    """Gain of recall over the speaker alone, at the same CIDEr-D.
 
     Each seed's curve is read off at the CIDEr-D of that seed's speaker.
 
     Returns:
-        `TradeoffTable`, or `None` where there is no speaker alone to compare
-        with.
+        `TradeoffTable`, or `None` without a speaker alone.
     """
     if _BASE not in groups:
         return None
@@ -288,7 +286,7 @@ def alone_table(groups, decoding, data: str):
             counts = sorted({len(values) for values in points if values})
             rows.append([title, *cells, ", ".join(map(str, counts))])
     notes = [
-        f"{title}: {out} seeds do not go there."
+        f"{title}: {out} seeds do not reach this CIDEr-D."
         for title, out in beyond.items()
     ]
     return TradeoffTable(
@@ -301,7 +299,7 @@ def alone_table(groups, decoding, data: str):
 
 
 def _gains(curves, beyond):
-    """Differences by title, a number for each seed that goes there."""
+    """Differences by title, one for each seed that reaches the CIDEr-D."""
     base, seeds = curves.get(_BASE, {}), {}
     for title, by_seed in curves.items():
         if title == _BASE:
@@ -335,11 +333,10 @@ _EACH = "strangers_r@10_"
 def gain_table(
     records: list[dict], data: str, decoding: str = ""
 ) -> TradeoffTable | None:
-    """Every point less the speaker of maximum likelihood of the same seed.
+    """Every point minus the speaker of maximum likelihood of the same seed.
 
     Returns:
-        `TradeoffTable`, or `None` where there is no such speaker, or nothing
-        beside it.
+        `TradeoffTable`, or `None` without such a speaker, or without others.
     """
     columns = {name: (*POINT_COLUMNS[name][:2], "+") for name in _GAINS}
     # Each listener of the panel has a column.
@@ -362,7 +359,7 @@ def gain_table(
         gains.append(gain)
     if not any(measured(gain, f"{decoding}cider_d") for gain in gains):
         return None
-    title = "each point less the speaker alone, seed by seed"
+    title = "each point minus the speaker alone, seed by seed"
     return point_table(gains, data, decoding, columns, ("Gains", title))
 
 
@@ -374,17 +371,17 @@ def curve_tables(
     ablation_cider: float | None = None,
     rho: float = 0.25,
 ):
-    """The paper's tables beside what a sweep has found.
+    """The paper's tables, with the results of a sweep.
 
     Table 1, naturalness at a fixed recall@5; Table 2, recall at a fixed
     CIDEr-D; Table 3, the ablation, and human captions; Figure 3f, recall
-    against rho; the claims, as differences of the same seeds; what a method
-    gains over the speaker alone; every point; and every point less the speaker
-    alone. Recall by a listener that never met the speaker stands before that
-    by its own. Where records have it, all but the paper's own come again for
-    beam search. Each seed's curve is read off by itself, never beyond its
-    points. A cell is the mean of the seeds that go there with its 95 %
-    interval, and how many they are stands beside it.
+    against rho; the claims, as differences of the same seeds; gains over the
+    speaker alone; every point; and every point minus the speaker alone. Recall
+    by held-out listeners precedes recall by the own listener. All but the
+    paper's own tables follow for beam search, if records have it. Each seed's
+    curve is read off by itself, never beyond its points. A cell is the mean
+    over the seeds that reach the point, with its 95 % interval and their
+    number.
 
     Args:
         recall: Float in percent, the recall@5 of Table 1. By default the

@@ -1,4 +1,4 @@
-"""Sequence-level learning, of two papers: how rows are trained."""
+"""Sequence-level learning, of two papers: training of rows."""
 
 import dataclasses
 import functools
@@ -27,7 +27,7 @@ from tfcap.training import SpeakerReport
 
 
 def train(experiment, row, point):
-    """A row as it is before it learns for CIDEr-D, and diversity."""
+    """The training of a row for CIDEr-D and diversity."""
     about = experiment.about_point(point)
     networks = [reward_speaker(experiment), cider(experiment)]
     numbers = {
@@ -40,18 +40,13 @@ def train(experiment, row, point):
     return reward_training(about, model)
 
 
-def decodings(experiment):
-    """Greedy alone: beams are among the several captions of an image."""
-    return {"": experiment.greedy}
-
-
 def several(experiment, name: str, speaker, metrics):
-    """Scores of several captions of every image, which are kept.
+    """Scores of several captions of every image, which are saved.
 
     Returns:
-        Dict of scores: after `"rs_"` and `"bs_"` those of captions that are
-        drawn and found by a beam search, as `Evaluator.diversity()`
-        names them; after `"beam_"` those of the best of each beam.
+        Dict of scores, named as by `Evaluator.diversity()`: after `"rs_"`
+        those of random samples, after `"bs_"` those of beams, and after
+        `"beam_"` those of the best caption of each beam.
     """
     scores = {}
     if speaker is not None:
@@ -67,7 +62,7 @@ def several(experiment, name: str, speaker, metrics):
 
 
 def _diversity(experiment, name, speaker):
-    """Scores of several captions, drawn and found by a beam search."""
+    """Scores of several captions, by sampling and by beam search."""
     settings, unsaid = experiment.settings, experiment.unsaid
     length, scores, kept = settings.max_length, {}, {}
     decoders = {
@@ -92,7 +87,7 @@ def _diversity(experiment, name, speaker):
 
 
 def kept_several(directory, rows, seed: int = 0):
-    """Captions that a sweep keeps of rows, an image's samples as one.
+    """Saved captions of rows, with all samples of an image as one.
 
     Returns:
         Dict of `tfcap.training.SpeakerReport` by row.
@@ -116,12 +111,11 @@ def tables_of_rows(*rows):
 
 #: Scores of naturalness that are always there.
 NATURALNESS = ("bleu", "rouge_l", "cider_d")
-#: What both papers have in common.
+#: Common arguments of both papers.
 SHARED = {
     "settings": SETTINGS,
     "phases": SPEAKER_PHASES,
     "heard": speaker_alone_heard,
-    "decodings": decodings,
     "more": several,
 }
 SLE = Paper(

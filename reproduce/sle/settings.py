@@ -1,4 +1,4 @@
-"""Sequence-level exploration: rows and numbers, SPIDEr's, too."""
+"""Sequence-level exploration: rows, and settings for SPIDEr, too."""
 
 from dataclasses import dataclass
 from dataclasses import replace
@@ -14,34 +14,32 @@ from tfcap.methods import sll_sle
 
 @dataclass(frozen=True)
 class SLESettings(RewardSettings):
-    """Hyper-parameters of one study; defaults as published.
+    """Hyperparameters of one study; defaults as published.
 
-    What is not told here is told in `RewardSettings`. A beam search evaluates.
+    Other arguments: see `RewardSettings`. A beam search evaluates.
 
     Args:
-        num_samples: Integer `S`, captions drawn of an image by the rows of
-            SLL-SLE; those of the policy gradient draw one.
+        num_samples: Integer `S`, captions sampled of an image by the rows of
+            SLL-SLE; those of the policy gradient sample one.
         alpha: Float in `[0, 1]`, weight of CIDEr-D, one minus that of
             diversity.
-        code_alpha: Float, weight of diversity in `sll_sle_loo`, whose authors
-            turn it around.
+        code_alpha: Float, weight of diversity in `sll_sle_loo`.
         entropy_weight: Float, of the entropy bonus of `sll_me`.
         num_continuations: Integer `K`, Monte-Carlo continuations of a
             beginning.
-        rollout_every: Integer, words from one beginning that is continued to
-            the next.
+        rollout_every: Integer, words between beginnings that are continued.
         baseline_units: Tuple of integers, hidden layers of the learned
             baseline. MIXER's is linear.
         baseline_epochs: Integer, passes over the images in which it is fitted
-            alone, before the speaker moves.
-        mixer_delta: Integer, words that the prefix of MIXER gets shorter at
-            a time.
-        mixer_last: Float, share of the epochs that follows on the stages in
-            which the prefix falls. The last of these has none, either.
+            to the fixed speaker.
+        mixer_delta: Integer, words by which the prefix of MIXER gets shorter
+            in each stage.
+        mixer_last: Float, share of the epochs after the stages with a
+            shrinking prefix. The last stage has no prefix, either.
         mixer_weight: Float, of REINFORCE in MIXER; one minus that of the
             likelihood.
-        diversity_samples: Integer, captions of an image that are drawn to
-            measure diversity.
+        diversity_samples: Integer, captions sampled of an image to measure
+            diversity.
     """
 
     num_samples: int = 5
@@ -92,7 +90,7 @@ CLIPS = replace(
     reward_epochs=12,
 )
 
-#: Seconds, to see it run.
+#: Seconds, for a quick run.
 QUICK = replace(
     WORLD,
     **QUICK_SPEAKER,
@@ -114,8 +112,8 @@ SETTINGS = {
     "quick": QUICK,
 }
 
-#: Rows of Tables 1 to 4 that are trained for a reward. The last is as code of
-#: the first author: far from all other samples at once.
+#: Rows of Tables 1 to 4 that are trained for a reward. The last follows code of
+#: the first author: the distance is to all other samples at once.
 ROWS = {
     "sll": {"method": sll},
     "sll_me": {"method": sll_me},

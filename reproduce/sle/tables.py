@@ -1,4 +1,4 @@
-"""Tables of sequence-level learning, as found in a sweep."""
+"""Tables of sequence-level learning."""
 
 import functools
 
@@ -40,10 +40,10 @@ _METRICS = {
     **CHAIR,
 }
 _MOTION = {
-    "motion": ("what happens, right", 1),
-    "motion_and_thing": ("and to what", 1),
+    "motion": ("motion right", 1),
+    "motion_and_thing": ("motion and object right", 1),
 }
-#: Rows that no reward has trained.
+#: Rows without a reward.
 _STARTS = ("xe", "mle")
 _EXPLORATION = ("xe", "sll", "sll_me", "sll_sle", "sll_sle_loo")
 #: Pairs of rows whose difference is shown, and of which scores.
@@ -72,13 +72,13 @@ _CLAIMS = {
 
 
 def sequence_tables(records: list[dict], data: str, rows=None):
-    """Builds tables after those of the papers.
+    """Builds tables like those of the papers.
 
     Returns:
-        List of `TradeoffTable`: diversity of samples and of beams, scores of
-        the best of a beam and of greedy captions, of the rows of each paper,
-        with how human captions are written; scores by learning rate, and
-        paired differences; those that have a row.
+        List of `TradeoffTable`, of those that have a row: diversity of samples
+        and of beams; scores of the best beam and of greedy captions, beside
+        the language of human captions; scores by learning rate; and paired
+        differences.
     """
     if rows is not None:
         records = [record for record in records if record["method"] in rows]
@@ -137,7 +137,7 @@ def _differences(runs, rate):
 
 
 def _rates(runs):
-    """CIDEr-D by learning rate, and how far apart the extremes are."""
+    """CIDEr-D by learning rate, and its range."""
     rates = _rates_of(runs)
     tried = sorted({key.method for key in runs if key.rate is not None})
     if len(rates) < 2:

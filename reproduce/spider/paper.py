@@ -1,4 +1,4 @@
-"""Policy gradient for SPIDEr, and its rival MIXER: how rows are trained."""
+"""Policy gradient for SPIDEr, and MIXER: training of rows."""
 
 import math
 import os
@@ -21,14 +21,14 @@ from tfcap.training import JointTraining
 
 
 def train(experiment, row, point):
-    """A row as it is before it learns for a metric."""
+    """The training of a row for a metric."""
     about, model = model_of(experiment, row, point)
 
     def load_baseline():
         weights = fitted_baseline(experiment, row, point)
         model.learners["baseline"].network.set_weights(weights)
 
-    # MIXER's has nothing to learn from before the prefix falls.
+    # MIXER's baseline has no rewards before the prefix shrinks.
     fitted = None if ROWS[row]["method"] is mixer else load_baseline
     rates = {"baseline": about.settings.baseline_rate}
     return reward_training(about, model, rates, fitted)
@@ -53,7 +53,7 @@ def model_of(experiment, row, point):
 
 
 def stage_steps(settings, batches):
-    """Steps of a stage of MIXER, of which the last share has no prefix."""
+    """Steps of a stage of MIXER; the last share of training has no prefix."""
     steps = batches.steps_per_epoch * settings.reward_epochs
     stages = math.ceil(settings.max_length / settings.mixer_delta)
     return max(steps * (1.0 - settings.mixer_last) / stages, 1.0)
@@ -61,18 +61,18 @@ def stage_steps(settings, batches):
 
 def state_units(speaker, batches):
     """Size of a speaker's state as a vector."""
-    # Before its first word, a speaker may have no state of words.
+    # A speaker may have no state before its first word.
     start = ops.full((1,), speaker.bos, dtype="int32")
     _, state = speaker.step(start, speaker.begin(batches.inputs([0])))
     return state_vector(speaker, state).shape[-1]
 
 
 def fitted_baseline(experiment, row, point):
-    """Weights of a baseline, fitted while the speaker stays as it is."""
+    """Weights of a baseline that is fitted to the fixed speaker."""
     name = os.path.join("baselines", row)
 
     def fit():
-        experiment.say(f"{name}: what the speaker is worth as it is")
+        experiment.say(f"{name}: fitting the baseline to the fixed speaker")
         # Another model than that of the speaker: a run that finds the
         # baseline on disk draws the same samples as one that fits it.
         about, model = model_of(experiment, row, point)
@@ -96,10 +96,7 @@ SPIDER = Paper(
     starts={"mle": "speaker_mle"},
     train=train,
     axes={"rate": tuple(ROWS)},
-    results={
-        "results/sequence_world": {},
-        "results/spider_flickr8k": {},
-    },
+    results={"results/sequence_world": {}, "results/spider_flickr8k": {}},
     tables=tables_of_rows("mle", *ROWS),
     default=("mle", "reinforce", "pg_cider", "mixer_cider"),
     **SHARED,

@@ -1,13 +1,13 @@
-"""Check of "SPICE (spaCy)": `python -m reproduce.spider.scene_graphs`.
+"""Evaluates "SPICE (spaCy)": `python -m reproduce.spider.scene_graphs`.
 
     python -m reproduce.spider.scene_graphs --data FOLDER
 
-Prints how often its graphs of the embedded world's captions are right and,
-with FOLDER, how it compares with SPICE: FOLDER holds `coco_example`
-(`results.json.gz`, 1,000 captions of COCO's official example, of which SPICE
-is published) and `spice_parses` (`spice_tuples.txt.gz`, captions and what
-SPICE's own parser reads; `human_graphs.csv.gz`, captions and graphs of people,
-FACTUAL's test set).
+Prints the accuracy of its graphs of the embedded world's captions and, with
+FOLDER, compares it with SPICE. FOLDER holds `coco_example`
+(`results.json.gz`, 1,000 captions of COCO's official example, whose SPICE is
+published) and `spice_parses` (`spice_tuples.txt.gz`, captions and the output of
+SPICE's own parser; `human_graphs.csv.gz`, captions and human graphs, FACTUAL's
+test set).
 """
 
 import argparse
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def tell_world(parse, scenes):
-    """Prints how often graphs of the world's captions are right."""
+    """Prints the accuracy of graphs of the world's captions."""
     rng = np.random.default_rng(0)
     captions = [
         text
@@ -93,7 +93,7 @@ def tell_world(parse, scenes):
         for graph, row in zip(parse(words), words)
     ]
     print(f"embedded world: {len(right):,} captions of {scenes:,} scenes")
-    print(f"  right  {np.mean(right):.3f}, all that is said of things")
+    print(f"  correct {np.mean(right):.3f}, in all facts about objects")
 
 
 def stated(words):
@@ -149,7 +149,7 @@ def said_of_things(graph):
 
 
 def tell_parses(parse, folder):
-    """Prints how alike graphs are to those of SPICE's own parser."""
+    """Prints the agreement with graphs of SPICE's own parser."""
     with gzip.open(folder / "spice_tuples.txt.gz", "rt") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
     graphs = parse([text.split() for text, _ in rows])
@@ -202,7 +202,7 @@ def read_tuples(text):
 
 
 def tell_matching(folder):
-    """Prints SPICE of its own parser's graphs against those of people."""
+    """Prints SPICE of its own parser's graphs against human ones."""
     with gzip.open(folder / "spice_tuples.txt.gz", "rt") as file:
         own = dict(line.rstrip("\n").split("\t") for line in file)
     with gzip.open(folder / "human_graphs.csv.gz", "rt") as file:
@@ -213,7 +213,7 @@ def tell_matching(folder):
         )["all"]
         for row in rows
     ]
-    print(f"matching alone: {len(rows):,} graphs of SPICE against people's")
+    print(f"matching alone: {len(rows):,} graphs of SPICE against human ones")
     print(f"  {100 * np.mean(scores):.2f} (published: {PUBLISHED_MATCHING})")
 
 

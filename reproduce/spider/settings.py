@@ -1,4 +1,4 @@
-"""Policy gradient of SPIDEr, and MIXER: rows and numbers.
+"""Policy gradient of SPIDEr, and MIXER: rows and rewards.
 
 Settings are those of `reproduce.sle.settings.SLESettings`: both papers train
 the same speaker on the same data.
@@ -20,9 +20,9 @@ def _corpus(data):
     return data.train.document_frequencies(), data.vocabulary
 
 
-#: Rewards of an experiment, by the name of a metric. METEOR, SPICE and what is
-#: made of them raise `tfcap.text.MissingScoreError` where its programs or
-#: tables are not there.
+#: Rewards of an experiment, by the name of a metric. METEOR, SPICE and their
+#: mixtures raise `tfcap.text.MissingScoreError` without their programs or
+#: tables.
 METRICS = {
     # Few samples share a 4-gram with a human caption; MIXER's code adds 1.
     "bleu4": lambda made: BLEU(4, smoothing="add_one"),

@@ -1,13 +1,11 @@
-"""The command of visual dialog: from images to tables."""
+"""The command of visual dialog: `python -m reproduce visdial`."""
 
 import argparse
 import os
 import pathlib
 import sys
-import warnings
 
-import tensorflow as tf
-
+from reproduce.example import training
 from reproduce.options import EPOCHS_HELP
 from reproduce.options import adapted
 from reproduce.options import epoch_numbers
@@ -29,28 +27,31 @@ from tfcap._io import command
 from tfcap._io import make_folder
 from tfcap.data import DialogBatches
 from tfcap.data import write_visdial_ranks
-from tfcap.launch import run_as_workers
 from tfcap.metrics import ordinal_ranks
 from tfcap.training import candidate_scores
 from tfcap.training import is_chief
-from tfcap.training import open_strategy
 
-#: Sizes of the synthetic world that are not its own, by settings.
+#: Sizes of the synthetic world by settings, if not the default ones.
 SIZES = {
     "world": {"train": 5000},
     "quick": {"train": 100, "val": 10, "test": 20, "encoder_epochs": 1},
 }
-_COMMAND = ("-m", "reproduce", "visdial")
-#: Rows that are trained unless others are named; a caller may add some.
+QUICK_NOTE = (
+    "A quick run: one epoch on few dialogs, to see that every row trains. It "
+    "reproduces no claim of the paper: at this size no row exceeds the MRR of "
+    "the answer prior. `python examples/visdial_gdis.py --quick` trains three "
+    "rows that do."
+)
+#: Rows that are trained by default.
 _PUBLISHED = tuple(row for row in ROWS if row not in ABLATIONS)
 
 
 def main(arguments: list[str] | None = None):
-    """Trains and ranks rows.
+    """Trains rows and evaluates their rankings.
 
     Returns:
-        Integer, the exit status: 0; 2 if an option or the data are not as they
-        should be; 130 after Ctrl-C.
+        Integer, the exit status: 0; 2 if an option or the data are invalid;
+        130 after Ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else [*map(str, arguments)]
     return _train(given, parse(given))
@@ -61,18 +62,18 @@ def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="python -m reproduce visdial",
         description="Best of Both Worlds (Lu et al., NIPS 2017), from images "
-        "to tables. The same command goes on where it was stopped.",
+        "to tables. The same command resumes a run that was stopped.",
     )
     add = parser.add_argument
     add("--out", type=pathlib.Path, help="default: runs/visdial[_quick]")
-    add("--seed", type=int, default=0, help="of weights, batches, samples")
+    add("--seed", type=int, default=0, help="of weights, batches and samples")
     add(
         "--seeds",
         type=lambda text: [int(seed) for seed in text.split(",")],
-        help="several, with commas; each has a folder in --out",
+        help="several, separated by commas; each has a folder in --out",
     )
-    add("--quick", action="store_true", help="a smoke run: no real figures")
-    add("--workers", type=int, help="processes that train as one, here")
+    add("--quick", action="store_true", help="see every row train, in minutes")
+    add("--workers", type=int, help="processes that train one model")
     add("--trusted-network", action="store_true", help="for --workers")
     add("--data", choices=("world", "visdial"), default="world")
     add("--root", help="folder of VisDial's files, or of built worlds")
@@ -81,13 +82,13 @@ def parse(arguments):
     add("--rows", default=",".join(_PUBLISHED), help="default: the paper's")
     add("--settings", choices=SETTINGS, help="default: world, or published")
     add("--epochs", type=epoch_numbers, metavar="N", help=EPOCHS_HELP)
-    add("--test-dialogs", type=int, help="first ones to rank; default: all")
+    add("--test-dialogs", type=int, help="rank the first N; default: all")
     add(
         "--validation-dialogs",
         **{"type": int, "default": 100, "metavar": "N"},
-        help="ranked after every epoch; default: 100",
+        help="dialogs ranked after every epoch; default: 100",
     )
-    add("--ranks", action="store_true", help="of the challenge's test split")
+    add("--ranks", action="store_true", help="rank the challenge's test split")
     options = parser.parse_args(arguments)
     wanted = options.rows.split(",")
     if not set(wanted) <= set(ROWS):
@@ -106,33 +107,22 @@ def parse(arguments):
 
 @command()
 def _train(arguments, options):
-    if options.workers and not os.environ.get("TF_CONFIG"):
-        workers = [sys.executable, *_COMMAND, *arguments]
-        run_as_workers(workers, options.workers, options.trusted_network)
-    strategy = open_strategy()
-    # Every row compiles graphs of its own, which TensorFlow remarks on.
-    tf.get_logger().setLevel("ERROR")
-    # Graphs that run a dozen times cost more to build than they save.
-    warnings.filterwarnings("ignore", message="Even though the `tf.config")
-    eager = options.quick and strategy.num_replicas_in_sync == 1
-    tf.config.run_functions_eagerly(eager)
+    command = ["-m", "reproduce", "visdial", *arguments]
     try:
-        # Before minutes of work that a folder has to take.
-        make_folder(options.out)
-        data = load_data(options)
-        experiments = experiments_of(options, data)
-        with strategy.scope():
-            for experiment in experiments:
-                train_rows(experiment, options)
-            chief = is_chief()
-        # Outside the scope, one worker may write alone.
-        if chief:
-            show(experiments, options)
+        with training(options, command) as strategy:
+            # Before minutes of work that a folder has to take.
+            make_folder(options.out)
+            experiments = experiments_of(options, load_data(options))
+            with strategy.scope():
+                for experiment in experiments:
+                    train_rows(experiment, options)
+                chief = is_chief()
+            # Outside the scope, one worker may write alone.
+            if chief:
+                show(experiments, options)
     except KeyboardInterrupt:
-        print("\nStopped. What is done is kept; the same command goes on.")
+        print("\nStopped. Finished work is kept; the same command resumes.")
         return 130
-    finally:
-        tf.config.run_functions_eagerly(False)
     return 0
 
 
@@ -164,7 +154,7 @@ def experiments_of(options, data):
 
 
 def train_rows(experiment, options):
-    """Trains and ranks the rows of one seed."""
+    """Trains and evaluates the rows of one seed."""
     for number, row in enumerate(options.rows, 1):
         experiment.say(f"\n[{number}/{len(options.rows)}]")
         experiment.result(row)
@@ -182,7 +172,7 @@ def show(experiments, options):
         write_json(path, reports[-1])
     summary = summarize(reports)
     write_json(out / "summary.json", summary)
-    note = "A quick run: what is found means nothing." if options.quick else ""
+    note = QUICK_NOTE if options.quick else ""
     seeds = ", ".join(str(experiment.seed) for experiment in experiments)
     about = f"Found on: {first.data.name}. Seeds: {seeds}."
     texts = [note, about, summary_tables(summary)]
@@ -203,7 +193,7 @@ def show(experiments, options):
 
 
 def rank(experiment, options):
-    """Writes how networks rank the challenge's test split, for its server."""
+    """Writes rankings of the challenge's test split, for its server."""
     words, weights = experiment.data.train.vocabulary, options.vgg19_weights
     dialogs, images = challenge_data(options.root, words, weights, options.norm)
     size = min(experiment.settings.evaluation_batch_size, len(dialogs))

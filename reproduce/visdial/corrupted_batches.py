@@ -1,4 +1,4 @@
-"""Spoilt copies of human answers, as further wrong ones of a dialog's batch."""
+"""Corrupted copies of human answers as further wrong candidates."""
 
 import functools
 
@@ -9,10 +9,10 @@ from tfcap.data import DialogBatches
 
 
 class CorruptedBatches(DialogBatches):
-    """Feeds `DialogBatches` with spoilt copies of the truth as candidates.
+    """Adds corrupted copies of the truth to the candidates of `DialogBatches`.
 
-    Words are appended, repeated, shuffled or cut. Not in the paper; makes it
-    harder for a generator to fool the discriminator.
+    Words are appended, repeated, shuffled or cut. Not in the paper; makes the
+    discriminator harder to fool.
 
     Args:
         *data: As of `DialogBatches`.
@@ -62,8 +62,8 @@ def corrupt(
 
     One of four ways for each copy: append one to three random words, repeat
     the last word one to three times, shuffle the words, or cut the answer
-    somewhere and append two random words. Such answers are what a generator
-    finds out to fool a discriminator that has met human answers only.
+    somewhere and append two random words. By such answers a generator fools a
+    discriminator that was trained on human answers alone.
 
     Args:
         answers: Integer array of shape `(Q, Ta)`, each row words, then EOS,

@@ -35,13 +35,12 @@ class DialogData:
         train_features, validation_features, test_features: Arrays of shape
             `(M, P, D)`, or what `tfcap.data.DialogBatches` takes instead.
         name: String, what the data is called in tables.
-        test_images: Function from the number of a test dialog to its picture,
-            a uint8 array `(height, width, 3)`, or `None` where there is none.
+        test_images: Function from the index of a test dialog to its picture, a
+            uint8 array `(height, width, 3)`, or `None` if there is none.
         feature_digests: Strings, `tfcap.data.feature_digest()` of each split.
             Defaults to `None`, they are computed.
-        judge: Function from an answer to every round of the test split, a
-            list of strings, to a dict of shares, where the data know what is
-            true; or `None`.
+        judge: Function from a list of answers, one to each round of the test
+            split, to a dict of shares, if the truth is known; or `None`.
     """
 
     train: Any
@@ -56,7 +55,7 @@ class DialogData:
     judge: Any = None
 
     def first(self, dialogs: int) -> "DialogData":
-        """The same with no more than the first dialogs of the test split."""
+        """The same data with only the first dialogs of the test split."""
         if not 1 <= dialogs <= len(self.test):
             raise ValueError(
                 "`dialogs` must be between 1 and the dialogs of the test "
@@ -133,7 +132,7 @@ def visdial_data(root, vgg19_weights=None, norm=None):
     path = os.path.join(root, "image_features.npy")
     ids = np.concatenate([split.image_ids for split in splits])
     _extract(path, vgg19_weights, ids, functools.partial(_image_path, root))
-    # As whoever extracted the features has chosen.
+    # Images that were left out when features were extracted.
     skipped = [*load_features(path, lazy=True).skipped]
     splits = [s.select(~np.isin(s.image_ids, skipped)) for s in splits]
     # Seven by seven positions of a hundred thousand images are read as they

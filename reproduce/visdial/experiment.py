@@ -1,4 +1,4 @@
-"""One data set, one seed, and every row that was trained on it."""
+"""All rows on one data set with one seed."""
 
 import os
 from dataclasses import asdict
@@ -26,13 +26,12 @@ _RANKINGS = {"generator": "generative", "discriminator": "discriminative"}
 
 
 class DialogExperiment(Study):
-    """Trains rows, keeps them, and ranks what they say.
+    """Trains rows, saves them, and ranks candidate answers by them.
 
-    A row that is on disk is loaded; one that was interrupted goes on where it
-    stopped. Under `directory`, each row has a folder with its networks
-    (`generator.keras`, `discriminator.keras`), its figures (`result.json`),
-    its greedy answers to the test split (`answers.json`) and its TensorBoard
-    logs.
+    A saved row is loaded; an interrupted one resumes. Under `directory`, each
+    row has a folder with its networks (`generator.keras`,
+    `discriminator.keras`), its scores (`result.json`), its greedy answers to
+    the test split (`answers.json`) and its TensorBoard logs.
 
     Args:
         seed: Integer, of initial weights, batches and samples.
@@ -67,7 +66,7 @@ class DialogExperiment(Study):
         self._kept = {}
 
     def networks(self, row: str, fresh=False):
-        """The trained networks of a row by role, trained now if need be.
+        """The networks of a row by role, trained first if necessary.
 
         Args:
             fresh: Boolean, whether to return copies that may be trained on.
@@ -77,14 +76,14 @@ class DialogExperiment(Study):
         return self.load(row) if fresh else self._kept[row]
 
     def result(self, row):
-        """The figures of a row on the test split.
+        """The scores of a row on the test split.
 
         Returns:
-            Dict with `generative` and `discriminative` metrics, as the row has
+            Dict with `generative` and `discriminative` metrics, if the row has
             them, and `answers`, statistics of its greedy answers. Metrics are
-            those of a `RankingReport`, with `ndcg` where the split has dense
-            annotations, and `mrr_other_images` and `ndcg_other_images`, the
-            same where every dialog has the image of another one.
+            those of a `RankingReport`, with `ndcg` if the split has dense
+            annotations, and `mrr_other_images` and `ndcg_other_images`, for
+            which every dialog has the image of another one.
         """
         path = self.path(row, "result.json")
         if self.has(path):
@@ -105,12 +104,12 @@ class DialogExperiment(Study):
         return result
 
     def report(self, rows):
-        """The figures of several rows, with all that they depend on.
+        """The scores of several rows, with the settings, seed and data.
 
         Returns:
             Dict that JSON can hold: the settings, seed and data of the study,
-            and `rows`, the `result()` of each after `answer_prior`, which asks
-            no network.
+            and `rows`, the `result()` of each, after `answer_prior`, which
+            needs no network.
         """
         prior = answer_prior(self.data.train, self.data.test).result()
         figures = {
@@ -155,7 +154,7 @@ class DialogExperiment(Study):
         return train(self, row)
 
     def _validation(self, name, networks):
-        """A callback that ranks held-out candidates, in a list, if wanted."""
+        """A list with the callback that ranks validation dialogs, if wanted."""
         if not self.validation_dialogs:
             return []
         role, network = next(iter(networks.items()))
@@ -173,7 +172,7 @@ class DialogExperiment(Study):
         return [EvaluationCallback(evaluate, writer=writer)]
 
     def _figures(self, network):
-        """Metrics of a network on the test split, with its control."""
+        """Metrics of a network on the test split, with other images as well."""
         test, features = self.data.test, self.data.test_features
         figures = self._ranked(network, test, features, self.bars).result()
         if len(test) > 1:
@@ -194,7 +193,7 @@ class DialogExperiment(Study):
         return DialogBatches(dialogs, features, size, shuffle=False)
 
     def _statistics(self, answers):
-        """How varied answers are, and how true, where that is known."""
+        """Diversity of answers, and their truth if it is known."""
         dialogs = self.data.train
         used = np.unique(dialogs.answer_index[dialogs.answer_index >= 0])
         corpus = map(dialogs.vocabulary.decode, dialogs.answers[used])
@@ -205,7 +204,7 @@ class DialogExperiment(Study):
         return answer_statistics(said, corpus) | truth
 
     def _log(self, row, result):
-        """Writes the test figures beside the training curves."""
+        """Writes the test scores beside the training curves."""
         for ranking in result.keys() - {"answers"}:
             metrics = dict(result[ranking])
             metrics.pop("count", None)

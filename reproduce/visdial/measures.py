@@ -11,8 +11,8 @@ from tfcap.text import word_tokenize
 def other_images(features, dialogs: int, seed: int = 0):
     """Features in which every dialog has the image of another dialog.
 
-    A network that looks at images ranks worse with these. Each image is used
-    once, and none by its own dialog.
+    A network that uses images ranks worse with these. Each image is used once,
+    and none by its own dialog.
 
     Args:
         dialogs: Integer, M, at least 2.
@@ -43,7 +43,7 @@ def other_images(features, dialogs: int, seed: int = 0):
 def answer_statistics(
     answers: Iterable[str], corpus: Iterable[str]
 ) -> dict[str, Any]:
-    """Says how varied, how new and how long generated answers are.
+    """Measures the diversity, novelty and length of generated answers.
 
     A generator trained for likelihood alone falls back on a few safe answers.
     Answers are compared word by word after tokenization, so that case and

@@ -10,22 +10,21 @@ from tensorboard_plugin_tfcap.tradeoff import markdown_table
 from tfcap.decoding import Sample
 from tfcap.layers import GumbelSoftmaxST
 
-#: Generators that are set side by side, as the paper prints them.
+#: Generators that are shown, and their names in the paper.
 SHOWN = {"hciae_g_mle": "G-MLE", "hciae_g_dis": "G-DIS"}
 
 
 def write_page(path, experiment, rows=tuple(SHOWN), dialogs=12, note=""):
-    """Writes test images with their dialogs and what generators answer.
+    """Writes test images with their dialogs and the generators' answers.
 
-    One HTML file that needs nothing else: pictures are inside, texts are
-    escaped. Signs, and not colors alone, tell what differs.
+    One HTML file with all pictures inside. Differences are marked by signs, and
+    not by colors alone.
 
     Args:
-        experiment: `DialogExperiment` that has, or will train, the rows. Its
-            data's `test_images` gives the pictures; where there are none, the
-            page has none.
-        rows: Strings, of `SHOWN`; the others' answers are marked where they
-            differ from the first one's.
+        experiment: `DialogExperiment` of the rows. The `test_images` of its
+            data give the pictures, if there are any.
+        rows: Strings, of `SHOWN`; answers that differ from those of the first
+            row are marked.
         dialogs: Integer, at most how many dialogs. Defaults to `12`.
     """
     data, test = experiment.data, experiment.data.test
@@ -38,15 +37,15 @@ def write_page(path, experiment, rows=tuple(SHOWN), dialogs=12, note=""):
         _card(data, index, names, [answers[index] for answers in said])
         for index in range(dialogs)
     ]
-    signs = "\u2713 reads like the human answer."
+    signs = "\u2713 word for word the human answer."
     if len(names) > 1:
-        signs += f" \u2260 on a tinted ground: differs from {names[0]}'s."
+        signs += f" \u2260, highlighted: differs from {names[0]}'s answer."
     legend = [
-        f"Test images of: {data.name}. Each dialog goes on from the human "
-        "answers, whatever the models said before.",
+        f"Test images of: {data.name}. The history of each question holds the "
+        "human answers, not those of the models.",
         signs,
     ]
-    title = f"What {' and '.join(names)} answer"
+    title = f"Answers of {' and '.join(names)}"
     style = "article th:first-child { width: 34%; }"
     write_html(path, title, [note] * bool(note) + legend, cards, style)
 
@@ -61,7 +60,7 @@ def _card(data, index, names, answers):
         truth = decode(truths[r])
         lines.append([html.escape(x) for x in (decode(questions[r]), truth)])
         for k, answer in enumerate(answers):
-            text = html.escape(answer[r]) or "<i>(says nothing)</i>"
+            text = html.escape(answer[r]) or "<i>(empty)</i>"
             if answer[r] == truth:
                 text += '&nbsp;<span title="as the human">\u2713</span>'
             if k and answer[r] != answers[0][r]:
@@ -84,9 +83,8 @@ def _card(data, index, names, answers):
 def sample_table(experiment, dialogs: int = 3, rounds: int = 2) -> str:
     """The paper's Table 3: answers of G-DIS for different Gumbel noise.
 
-    Greedy answers of `hciae_g_mle` stand beside samples of `hciae_g_dis`, for
-    the last questions of the first test dialogs: by then a dialog is about
-    something.
+    Greedy answers of `hciae_g_mle` beside samples of `hciae_g_dis`, for the
+    last questions of the first test dialogs.
 
     Args:
         dialogs: Integer, at most how many dialogs. Defaults to `3`.

@@ -1,9 +1,8 @@
 """The rows of Best of Both Worlds: dicts for `tfcap.methods`.
 
-A row is trained by its method, on networks that are made of an `encoder`, or
-`start` from those of other rows. `wrong` names the wrong answers of a batch,
-`network` has options of a new network, `options` are further ones of the
-method.
+A row is trained by its method, on new networks with an `encoder`, or on those
+of the rows in `start`. `wrong` names the wrong answers of a batch, `network`
+has options of a new network, and `options` those of the method.
 """
 
 import keras
@@ -41,16 +40,16 @@ _SOFTMAX = {
 _NP_ATT = {"method": n_pair, "encoder": "hciae", "wrong": "n_pair"}
 _G_DIS = {"method": gdis, "start": _BOTH}
 
-#: Not in the paper: what keeps the answers of `hciae_g_dis` varied?
+#: Not in the paper: does any of these keep answers of `hciae_g_dis` diverse?
 ABLATIONS = {
-    # Spoilt copies of the human answer are among the wrong ones.
+    # Corrupted copies of the human answer are among the wrong ones.
     "hciae_d_np_att_corrupted": {**_NP_ATT, "wrong": "corrupted"},
     "hciae_g_dis_corrupted": {
         "method": gdis,
         "start": {**_BOTH, "discriminator": "hciae_d_np_att_corrupted"},
     },
     "hciae_g_dis_entropy": {**_G_DIS, "options": {"entropy_weight": 0.1}},
-    # Little is gained by scores above the human answer's.
+    # Scores above that of the human answer are rewarded little.
     "hciae_g_dis_hinge": {**_G_DIS, "options": {"pair_temperature": 0.1}},
 }
 #: Rows in the order of the paper's tables, and the ablations.
@@ -60,9 +59,9 @@ ROWS = {
     "hrea_g": {"method": dialog_mle, "encoder": "hrea"},
     "mn_g": {"method": dialog_mle, "encoder": "mn"},
     "hciae_g_mle": {"method": dialog_mle, "encoder": "hciae"},
-    # Not in the paper: as many more updates of maximum likelihood as
-    # `hciae_g_dis` has, by the same optimizer, tell what of the difference is
-    # the discriminator's.
+    # Not in the paper: as many further updates as `hciae_g_dis`, of maximum
+    # likelihood and by the same optimizer. The rest of the difference is due
+    # to the discriminator.
     "hciae_g_mle_control": {
         "method": dialog_mle,
         "start": {"generator": "hciae_g_mle"},
@@ -76,7 +75,7 @@ ROWS = {
     "hciae_d_mle": {**_SOFTMAX, "encoder": "hciae"},
     "hciae_d_np": {**_NP_ATT, "network": {"attention": False}},
     "hciae_d_np_att": _NP_ATT,
-    # Table 4: both go on learning, the discriminator to undo G, or to rank.
+    # Table 4: the discriminator is trained, too, against G or to rank.
     "hciae_gan1": {"method": gan1, "start": _BOTH, "wrong": "own"},
     "hciae_gan2": {"method": gan2, "start": _BOTH, "wrong": "own"},
     **ABLATIONS,
@@ -92,7 +91,7 @@ _LEARNING = {
 
 
 def needed(row: str, settings) -> tuple[str, ...]:
-    """Rows that a row starts from, to be trained before it."""
+    """Rows that a row starts from, which are trained before it."""
     if "start" in ROWS[row]:
         return tuple(ROWS[row]["start"].values())
     if ROWS[row]["method"] is n_pair and settings.warm_discriminator:
@@ -149,7 +148,7 @@ def _networks(experiment, row, batches):
     """Networks of a row by role, in the order of its method's arguments."""
     config, settings = ROWS[row], experiment.settings
     if "start" in config:
-        # What does not learn is taken as it is, what does is a copy.
+        # Networks that are trained are copies.
         learning = _LEARNING[config["method"]]
         return {
             role: experiment.networks(other, fresh=role in learning)[role]

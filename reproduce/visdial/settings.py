@@ -1,4 +1,4 @@
-"""Hyper-parameters of the visual dialog rows."""
+"""Hyperparameters of the visual dialog rows."""
 
 from dataclasses import dataclass
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 @dataclass(frozen=True)
 class DialogSettings:
-    """Hyper-parameters of one visual dialog experiment; as published.
+    """Hyperparameters of one visual dialog experiment; as published.
 
     Rates, epochs and batch sizes are of three stages: a generator and a
     discriminator alone, and the transfer from one to the other.
@@ -45,9 +45,8 @@ class DialogSettings:
 #: VisDial with VGG-19 features. The batch holds 100 questions.
 PUBLISHED = DialogSettings()
 
-#: Scaled down for the synthetic world, as long as it takes to learn what is in
-#: an image, for the figures in README.md: attention finds the things that are
-#: asked about after some seven epochs.
+#: Scaled down for the synthetic world, for the tables in README.md: attention
+#: finds the objects that are asked about after some seven epochs.
 WORLD_LONG = DialogSettings(
     units=128,
     embedding_units=96,
@@ -72,8 +71,7 @@ WORLD_LONG = DialogSettings(
     evaluation_batch_size=16,
 )
 
-#: As long, but for less of everything that the truth of answers, their length
-#: and their variety can be compared without.
+#: Shorter, for comparing the truth, length and diversity of answers.
 WORLD_TRUTH = replace(
     WORLD_LONG,
     generator_epochs=10,
@@ -82,8 +80,8 @@ WORLD_TRUTH = replace(
     transfer_epochs=1,
 )
 
-#: All rows on two CPU cores in a quarter of an hour: to see everything work,
-#: not for the generators to learn to look.
+#: All rows on two CPU cores in a quarter of an hour: too short for the
+#: generators to learn to use the image.
 WORLD = replace(
     WORLD_LONG,
     generator_epochs=2,
@@ -110,7 +108,7 @@ SMALL_REAL = replace(
     transfer_epochs=1,
 )
 
-#: One short epoch of everything: to see it run, not to learn.
+#: One short epoch of everything, to see it run.
 QUICK = replace(
     WORLD,
     units=32,

@@ -13,7 +13,7 @@ GROUPS = {
     "discriminative": "Tables 2 and 4, discriminative",
     "answers": "Greedy answers",
 }
-#: Metrics that are also taken with every dialog's image another one's.
+#: Metrics that are also measured with the images of other dialogs.
 CONTROLLED = ("mrr", "ndcg")
 OTHER = "_other_images"
 #: Metrics that the paper prints.
@@ -55,7 +55,7 @@ PUBLISHED_FIGURES = {
         "hciae_gan2": (0.6050, 46.20, 77.92, 87.20, 4.97),
     },
 }
-#: Rows, and those that they are set against: the paper's comparisons, and
+#: Rows and those that they are compared with: the paper's comparisons, and
 #: those of the ablations.
 _ABLATED = [
     (row, "hciae_g_dis") for row in ABLATIONS if row.startswith("hciae_g_dis")
@@ -97,10 +97,10 @@ RESULTS = (
     "results/visdial_real.json",
 )
 _NOTE = (
-    "`ndcg` is there where the data have dense annotations, which say of every "
-    "option how relevant it is. `mrr_other_images` is a control, every dialog "
-    "ranked with the image of another one: what MRR loses there is what a "
-    "network has of the image. What is of the paper was found on VisDial v0.9."
+    "`ndcg` needs dense annotations, the relevance of every option. "
+    "`mrr_other_images` is a control: every dialog is ranked with the image of "
+    "another one, and the loss of MRR shows how much a network uses the image. "
+    "The paper's figures are on VisDial v0.9."
 )
 
 
@@ -108,7 +108,7 @@ def summarize(runs: list[dict]) -> dict:
     """Means over the seeds of an experiment.
 
     Args:
-        runs: List of what `DialogExperiment.report()` returns, of each seed.
+        runs: List of the `DialogExperiment.report()` of each seed.
 
     Returns:
         Dict of `"rows"`, figures by group, row and metric. A figure is a dict
@@ -136,9 +136,9 @@ def _figure(values):
 def summary_tables(summary: dict) -> str:
     """The summary as Markdown tables: `mean [low, high]`.
 
-    Figures stand beside the paper's; then there are differences of rows, and
-    how much better MRR and NDCG are with a dialog's own image than with
-    another dialog's, both paired by seed.
+    Scores stand beside the paper's. Then follow differences between rows, and
+    between rankings with a dialog's own image and with another one's, both
+    paired by seed.
     """
     blocks, paired = [], "paired difference by seed and 95 % interval"
     for group, title in GROUPS.items():
@@ -165,6 +165,26 @@ def summary_tables(summary: dict) -> str:
 def tables_of_runs(paths) -> str:
     """The tables of summaries in files, such as `summary.json` of a run."""
     return "\n\n".join(summary_tables(read_json(path)) for path in paths)
+
+
+def example_tables(paths) -> str:
+    """The tables of `results.json` of the example, one file a seed."""
+    runs = [read_json(path) for path in paths]
+    rows = {
+        row: {
+            name: _figure([run[row][name] for run in runs])
+            for name in scores
+            if name != "count"
+        }
+        for row, scores in runs[0].items()
+    }
+    gaps = {
+        f"hciae_g_dis - {row}": _less(rows["hciae_g_dis"], rows[row])
+        for row in ("hciae_g_mle", "hciae_g_mle_control")
+    }
+    title = "Paired difference by seed and 95 % interval"
+    means = _block("Mean and 95 % interval", rows)
+    return f"{means}\n\n{_block(title, gaps, '+')}"
 
 
 def _less(one, other, suffix=""):

@@ -11,9 +11,9 @@ from reproduce.world.words import HEDGES
 from reproduce.world.words import NO_FORMS
 from reproduce.world.words import YES_FORMS
 
-# Candidates of a question, those that were said to similar ones, and those
-# that are popular. VisDial takes 50 similar ones, out of a far more open world;
-# here 20 leave as many on topic.
+# Candidates of a question, those from similar questions, and popular ones.
+# VisDial takes 50 similar ones, from a far more open world; here 20 leave as
+# many on topic.
 _TOTAL, _SIMILAR, _POPULAR = 100, 20, 30
 # Rows that are filled at a time: bounds the working memory to ~60 MB.
 _CHUNK = 4000

@@ -1,4 +1,4 @@
-"""Simulated annotators, who caption scenes and videos in words of their own."""
+"""Simulated annotators of scenes and videos, each with a style."""
 
 import math
 
@@ -49,9 +49,8 @@ def describe(scene, rng: np.random.Generator, n: int = 5) -> list:
     """Writes captions of a scene as different people would.
 
     Each annotator names salient things first (large, in the middle, unusual),
-    leaves details out, and has words of their own. What they say is true of
-    the scene, but often of many others too: a caption that would single the
-    scene out is rare.
+    leaves details out, and has words of their own. Captions are true of the
+    scene, and often of many others: few captions identify it.
 
     Example:
 
@@ -233,8 +232,8 @@ class Annotator:
 def describe_video(video, rng: np.random.Generator, n: int = 5) -> list:
     """Writes captions of a video as different people would.
 
-    Each says what happens, and to what, with some of its attributes, and
-    perhaps where, or past what. All of it is true of the video.
+    Each names the motion and the moving thing, with some of its attributes, and
+    perhaps the place, or what it passes. All captions are true of the video.
 
     Returns:
         List of `n` lower-case strings of at most 22 words without a final

@@ -1,4 +1,4 @@
-"""Synthetic videos: what happens in them, and whether captions say so.
+"""Synthetic videos, and the evaluation of motion in captions.
 
 One of two to four things moves, changes, appears or disappears.
 """
@@ -38,7 +38,7 @@ _MOTION_ODDS = {
 # fmt: on
 #: What may happen in a video; in `"turns"`, a thing takes another color.
 MOTIONS = tuple(_MOTION_ODDS)
-#: Motions that take a thing to another place.
+#: Motions that move a thing.
 MOVES = MOTIONS[:4]
 _DIRECTIONS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 _SIZES = {"grows": ("small", "large"), "shrinks": ("large", "small")}
@@ -57,7 +57,7 @@ _CLOSER = 10.0
 
 @dataclasses.dataclass(frozen=True)
 class Video:
-    """A scene, and what happens to one of its objects.
+    """A scene, and the motion of one of its objects.
 
     Args:
         scene: `Scene` of all things, as they are in the beginning or, for one
@@ -203,7 +203,7 @@ def _resized(thing, size, rng):
 
 
 def _can_be_seen(video):
-    """Check that the motion is in the picture, and hides nothing for long."""
+    """Checks that the motion is in the picture, and hides nothing for long."""
     end, others = video.end, video.scene.replaced(video.mover).things
     return (
         allowed(end.x)
@@ -261,10 +261,9 @@ def judge_video(video: Video, caption: str):
     """Grade the motion that a caption names against the video.
 
     Returns:
-        Float: 1 where the right thing happens to a thing as it is described,
-        0.5 where the right thing happens to none like that, or takes another
-        color than is said, and 0 where something else happens or nothing is
-        said to.
+        Float: 1 if the motion and the description of the moving thing are
+        correct, 0.5 if the motion is correct and the description or the new
+        color is not, and 0 if the motion is wrong or missing.
 
     Example:
 
@@ -288,12 +287,11 @@ def judge_video(video: Video, caption: str):
 
 
 def motion_scores(videos: Sequence[Video], captions: Sequence[str]) -> dict:
-    """Share of captions that name the right motion, over a data set.
+    """Shares of captions with the right motion, over a data set.
 
     Returns:
-        Dict of floats, shares of the captions: `motion`, those that say the
-        right motion, and `motion_and_thing`, those that `judge_video()` grades
-        1.
+        Dict of floats, shares of the captions: `motion`, those with the right
+        motion, and `motion_and_thing`, those that `judge_video()` grades 1.
 
     Example:
 

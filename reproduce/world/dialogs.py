@@ -151,7 +151,7 @@ _BETWEEN = {
 
 
 class Round(NamedTuple):
-    """A question, what holds, and what the annotator said.
+    """A question, its truth, and the annotator's answer.
 
     Args:
         question: String, without a question mark, as VisDial stores them.
@@ -185,12 +185,13 @@ class WorldDialog:
 def make_dialog(
     scene, caption: str, rng: np.random.Generator, easy: bool = False
 ) -> WorldDialog:
-    """Plays a dialog between one who sees a caption and one who sees a scene.
+    """Simulates a dialog between a questioner and an annotator.
+
+    The questioner has seen the caption, and the annotator sees the scene.
 
     Args:
         caption: String; the things it names may be asked about by pronoun.
-        easy: Boolean, whether to ask only whether there is something, how
-            many there are, and about colors.
+        easy: Boolean, whether to ask about existence, number and color alone.
 
     Example:
 
@@ -287,7 +288,7 @@ class Question(NamedTuple):
 
 
 class Conversation:
-    """The common ground of a dialog: what was named, what was asked.
+    """The common ground of a dialog: things named and questions asked.
 
     Args:
         caption: String, whose nouns are the first things in focus.

@@ -59,13 +59,13 @@ class Truth(NamedTuple):
 
 
 def judge(dialog_round, answer: str):
-    """Relevance of any answer to a question, exactly as the scene has it.
+    """Relevance of any answer to a question, by the truth of the scene.
 
-    Right answers count 1, right ones that are soft ("i think so", "it looks
-    red"), incomplete or adorned with what cannot be checked 0.5, hedges 0.3
-    (0.5 where the question is a matter of taste, 1 where the annotator could
-    not tell either), wrong and off-topic ones 0. The annotator's own answer
-    counts 1, even if it is a slip.
+    Correct answers count 1; correct ones that are soft ("i think so", "it looks
+    red"), incomplete or with details that cannot be checked 0.5; hedges 0.3
+    (0.5 if the question is a matter of taste, 1 if the annotator could not tell
+    either); wrong and off-topic ones 0. The annotator's own answer counts 1,
+    even if it is a slip.
 
     Returns:
         Float in `[0, 1]`.

@@ -1,4 +1,4 @@
-"""Reading of captions: from words, also ungrammatical ones, to claims."""
+"""Parser of captions, grammatical or not, into claims."""
 
 import functools
 import itertools
@@ -485,7 +485,7 @@ class _Reader:
             self.take_place(place, words)
 
     def mention(self, own, shape):
-        """Says a noun phrase, and notes its words."""
+        """Adds a noun phrase, and notes its words."""
         looks = frozenset(own.looks)
         self.mentions.append(
             Mention(shape, looks, count=own.count, least=own.least)
@@ -588,7 +588,7 @@ class _Reader:
         self.put_here("pace", pace, taken)
 
     def drop(self, taken):
-        """Counts words as unread; a noun phrase goes on behind them."""
+        """Counts words as unread; a noun phrase continues after them."""
         self.unread += taken
         self.last = None
 

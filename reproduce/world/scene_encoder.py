@@ -32,12 +32,11 @@ class SceneEncoder(keras.Model):
     ```
 
     so that a cell without a thing holds but a faint trace of the background,
-    and where a thing is can be told by what attends to it. `presence` is the
-    probability that the shape head gives to there being one, `probabilities`
-    are the heads' for the 22 values of shape, color, size and texture, and
-    `directions` a fixed orthonormal matrix: an attribute is a direction of
-    norm 3. Where a thing is tells less than what it is, so places are
-    small beside looks: attention then learns much sooner.
+    and attention to a thing finds its place. `presence` is the probability of
+    a thing by the shape head. The looks include the heads' probabilities of
+    the 22 values of shape, color, size and texture, times a fixed orthonormal
+    matrix: an attribute is a direction of norm 3. Places are small beside
+    looks, since attention then learns much sooner.
 
     `reproduce.world.features.pretrain_scene_encoder()` trains the heads
     and then fits `whiten`.

@@ -1,7 +1,7 @@
-"""Truth of the embedded world: what holds, and what is said, and true.
+"""Truth of captions of the embedded world.
 
-Captions are read into claims, each is true or false, and what could have been
-said is known, too.
+Captions are parsed into claims, each true or false, and the facts that they
+leave out are known, too.
 """
 
 import collections
@@ -34,7 +34,7 @@ from reproduce.world.words import VALUES
 MEASURES = ("precision", "recall", "weighted_recall", "f1", "utility")
 #: Scenes and videos that priors and weights are counted in.
 _SAMPLE = 400
-#: How two things lie to each other, and the other way round.
+#: Positions of two things relative to each other, and their inverses.
 _LIES = {
     "side": {"left": "right", "right": "left"},
     "height": {"above": "below", "below": "above"},
@@ -109,7 +109,7 @@ class Facts:
         return name in self._relations[i, j]
 
     def happens(self, happening, things):
-        """Check whether it happens, to one of some things.
+        """Checks whether it happens to one of some things.
 
         Args:
             things: Collection of indices, or `None` where none was named.
@@ -126,7 +126,7 @@ class Facts:
 
     @functools.cached_property
     def sayable(self):
-        """All that could be said: keys, and the kinds that weigh alike.
+        """All facts: their keys and kinds.
 
         Keys are `("object", i)`, `("color", i)`, `("size", i)`,
         `("texture", i)`, `("place", i)`, `("relation", i, j)` with the lower
@@ -154,7 +154,7 @@ class Facts:
 
 
 class Claim(NamedTuple):
-    """One thing that is claimed, and whether it is so.
+    """One claim, and whether it is true.
 
     Args:
         kind: String: `"object"`, `"color"`, `"size"`, `"texture"`, `"place"`,
@@ -171,7 +171,7 @@ class Claim(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The claims of a caption, judged, and the facts that they tell.
+    """The claims of a caption, judged, and the facts that they state.
 
     Args:
         claims: Tuple of `Claim`.
@@ -192,11 +192,11 @@ class Judgement(NamedTuple):
 
     @property
     def recall(self):
-        """Share of what could be said that is said."""
+        """Share of facts that are stated."""
         return len(self.told) / len(self.facts.sayable)
 
     def weighted_recall(self, weights):
-        """Recall in which facts count as often as people tell them.
+        """Recall in which facts are weighted by how often people state them.
 
         Args:
             weights: Dict of floats by kind of a fact, see `fact_weights()`.
@@ -328,7 +328,7 @@ class _Judge:
         )
 
     def own(self, i, things, told=None):
-        """Claims of a phrase alone, if it is about some things."""
+        """Claims of a phrase about some things."""
         mention, facts = self.claims.mentions[i], self.facts
         said = []
         if mention.shape is not None:
@@ -364,16 +364,16 @@ class _Judge:
         return self.stand((i, j), (chosen[i], chosen[j]), kind, name)
 
     def test(self, kind, a, b, name):
-        """Check whether two things stand so."""
+        """Checks whether two things are in a relation."""
         if kind == "relation":
             return a != b and self.facts.related(a, name, b)
         video = self.facts.video
         return video is not None and a == video.mover and name in video.ways(b)
 
     def stand(self, phrases, things, kind, name):
-        """Check whether the things of two phrases stand so.
+        """Checks whether the things of two phrases are in a relation.
 
-        All of them must; of "shapes" as many as are said.
+        All of them must be; of "shapes" as many as the phrase says.
         """
         one, other = things
         if not one or not other:
@@ -433,11 +433,11 @@ class _Judge:
 
 
 def true_answers(facts: Facts) -> dict:
-    """Answers to all questions that a scene or a video gives rise to.
+    """Answers to all questions that apply to a scene or a video.
 
     Questions are tuples that begin with their kind: `("exists", shape)`;
     `("color", shape)`, `"size"`, `"texture"`, `"row"` and `"column"`, of shapes
-    that come once; `("side", shape, shape)` and `("height", shape, shape)`,
+    that occur once; `("side", shape, shape)` and `("height", shape, shape)`,
     how two of these lie; `("ground",)`, `("number",)`; of a video
     `("motion",)` and, unless it is still, `("mover",)`, the shape that it
     happens to.
@@ -468,11 +468,11 @@ def true_answers(facts: Facts) -> dict:
 
 
 def read_answers(claims: Claims) -> dict:
-    """Answers that follow from a caption; the first that it gives to each.
+    """Answers that a caption gives, the first one to each question.
 
     Returns:
-        Dict of answers by question, see `true_answers()`; what the caption
-        leaves open is not among them.
+        Dict of answers by question, see `true_answers()`, without questions
+        that the caption does not answer.
     """
     answers = {}
     say = answers.setdefault
@@ -506,12 +506,12 @@ def read_answers(claims: Claims) -> dict:
 
 
 def answered(said: dict, truth: dict, usual: dict) -> float:
-    """Share of questions that are answered right, a mean over their kinds.
+    """Share of correct answers, averaged over kinds of questions.
 
     Args:
         said: Dict of answers, see `read_answers()`.
         truth: Dict of answers, see `true_answers()`.
-        usual: Dict of answers that are given where nothing is said.
+        usual: Dict of answers to the other questions.
 
     Returns:
         Float in `[0, 1]`.
@@ -526,11 +526,11 @@ def answered(said: dict, truth: dict, usual: dict) -> float:
 
 @functools.cache
 def usual_answers(videos: bool = False) -> dict:
-    """The commonest answer to each question, as one who sees nothing guesses.
+    """The commonest answer to each question.
 
     Returns:
-        Dict of answers by question, counted in scenes or videos of a seed of
-        their own.
+        Dict of answers by question, counted in scenes or videos drawn by a
+        separate seed.
     """
     counts = collections.defaultdict(collections.Counter)
     for facts, _ in _people(videos):
@@ -544,11 +544,11 @@ def usual_answers(videos: bool = False) -> dict:
 
 @functools.cache
 def fact_weights(videos: bool = False) -> dict:
-    """Weights of facts: how often a caption of people tells one of its kind.
+    """Weights of facts: how often human captions state one of each kind.
 
     Returns:
         Dict of floats by kind of a fact, see `Facts.sayable`, counted in
-        captions of scenes or videos of a seed of their own.
+        captions of scenes or videos drawn by a separate seed.
     """
     told, all_ = collections.Counter(), collections.Counter()
     for facts, captions in _people(videos):
@@ -570,7 +570,7 @@ def _people(videos):
 
 
 class Truth:
-    """Truth of scenes or videos, and the worth of captions by it.
+    """Truth of scenes or videos, by which captions are scored.
 
     Args:
         shown: Sequence of `reproduce.world.Scene` or `Video`.

@@ -1,4 +1,4 @@
-"""The synthetic world on disk: built from a seed in seconds, then kept."""
+"""The synthetic world on disk: built from a seed in seconds, once."""
 
 import functools
 import hashlib
@@ -34,7 +34,7 @@ from tfcap._io import told_if_full
 
 #: A world's splits, in the order in which a data set holds them.
 SPLITS = ("train", "val", "test")
-# Raise them with every change that alters what a world holds.
+# Raise them with every change of the contents of a world.
 VERSION, VIDEO_VERSION = 3, 1
 # Fewer dialogs do not hold enough distinct answers for 100 candidates.
 _LEAST_TRAIN = 50
@@ -42,10 +42,10 @@ _LIST = "world.json"
 
 
 class _Built:
-    """A built folder and what it is about.
+    """A built folder and its seed and sizes.
 
-    The files hold what is seen and said alone. The truth is drawn again from
-    the seed, which takes seconds.
+    The files hold images, captions and dialogs alone. The truth is drawn again
+    from the seed, which takes seconds.
     """
 
     def __init__(self, root: str | os.PathLike, about: dict):
@@ -57,7 +57,7 @@ class _Built:
 
 
 class World(_Built):
-    """A built world: paths of its files, and what they hold.
+    """A built world: its files, and their contents.
 
     Obtained from `load_world()`. The caption and dialog files have the
     layouts of the published data sets, so the loaders of those read them.
@@ -102,7 +102,7 @@ class World(_Built):
 
 
 class VideoWorld(_Built):
-    """A built world of videos: paths of its files, and what they hold.
+    """A built world of videos: its files, and their contents.
 
     Obtained from `load_video_world()`. The captions have the layout of TGIF,
     so `load_captions()` reads them.
@@ -140,9 +140,9 @@ def load_world(
     progress: bool = True,
     easy: bool = False,
 ) -> World:
-    """Returns the synthetic world, building it first if it is not there yet.
+    """Returns the synthetic world, built first if necessary.
 
-    Of several processes that want it, one builds it: see `built_folder()`.
+    Of several processes, one builds it: see `built_folder()`.
 
     Args:
         train: Integer of at least 50, number of images to train on.
@@ -173,9 +173,9 @@ def load_video_world(
     test: int = 500,
     progress: bool = True,
 ) -> VideoWorld:
-    """Returns videos of the synthetic world, building them if need be.
+    """Returns videos of the synthetic world, built first if necessary.
 
-    Of several processes that want it, one builds it: see `built_folder()`.
+    Of several processes, one builds them: see `built_folder()`.
 
     Example:
 
@@ -200,7 +200,7 @@ def built_folder(
     write: Callable,
     progress: bool = True,
 ) -> pathlib.Path:
-    """A folder of files that follow from a seed, built if it is not there.
+    """A folder of files made from a seed, built first if necessary.
 
     It is named by kind, version, seed and sizes, and appears in one step. Of
     several processes one builds it, and the others wait.
@@ -229,7 +229,7 @@ def built_folder(
 
 
 def _is_whole(folder, about):
-    """Check whether all files are there as they were written."""
+    """Checks that all files are there as they were written."""
     try:
         found = json.loads((folder / _LIST).read_text())
         # Folders of earlier versions hold no checksums: they are taken as such.

@@ -1,4 +1,4 @@
-"""Distinctive captions under a fixed retriever: how rows are trained."""
+"""Distinctive captions under a fixed retriever: training of rows."""
 
 from reproduce.captioning.ensemble import retrievers
 from reproduce.captioning.judges import pretrained_discriminator
@@ -23,7 +23,7 @@ _WEIGHED = tuple(row for row in ROWS if row != "scst_grammar")
 
 
 def train(experiment, row, point):
-    """A row as it is before it learns for a reward."""
+    """The training of a row for a reward."""
     about, method = experiment.about_point(point), ROWS[row]
     settings = about.settings
     networks = [reward_speaker(experiment), retriever(experiment)]
@@ -52,7 +52,7 @@ def train(experiment, row, point):
 
 
 def discriminator(experiment, settings):
-    """One that tells people from beam search, as it is before a row."""
+    """A discriminator of human captions and beams, pretrained."""
     return pretrained_discriminator(
         experiment,
         reward_speaker(experiment),
@@ -86,7 +86,7 @@ def heard(experiment, row, point):
 
 
 def beam_search(experiment):
-    """The decoder of what is reinforced, and evaluated."""
+    """The decoder of training and evaluation."""
     settings = experiment.settings
     return BeamSearch(
         settings.beam_width,
@@ -110,12 +110,12 @@ WTF_RL = Paper(
     SPEAKER_PHASES,
     train,
     heard,
-    decodings,
     axes={"alpha": _WEIGHED, "rate": tuple(ROWS), "reward_shift": _WEIGHED},
     results={
         "results/distinctive_world": {},
         "results/distinctive_flickr8k": {},
     },
+    decodings=decodings,
     default=("tf", "wtf", "wtf_rl", "rl"),
     tables=distinctive_tables,
 )

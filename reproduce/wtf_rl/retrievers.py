@@ -1,4 +1,4 @@
-"""A small dual encoder, trained on what people say of images."""
+"""A small dual encoder, trained on human captions."""
 
 import os
 from dataclasses import asdict
@@ -24,12 +24,12 @@ NETWORKS = {"dual_encoder": DualEncoder, "listener": RetrievalListener}
 
 @dataclass(frozen=True)
 class RetrieverSettings:
-    """Hyper-parameters of a retriever's training.
+    """Hyperparameters of a retriever's training.
 
     Args:
         units: Integer, size of the common space.
         temperature: Float, of the contrastive loss.
-        batch_size: Integer, images to tell apart.
+        batch_size: Integer, images in a batch.
         epochs: Integer, passes over all human captions.
         rate: Float, learning rate, which falls to a twentieth along a cosine.
     """
@@ -58,7 +58,7 @@ RETRIEVER_SETTINGS = {
 def train_retriever(
     data, settings: RetrieverSettings, directory, seed: int = 0, verbose=1
 ):
-    """A retriever of a data set, trained now unless it was.
+    """A retriever of a data set, trained if necessary.
 
     Raises:
         ValueError: If the directory holds another retriever.
@@ -89,15 +89,15 @@ def train_retriever(
 
 
 def retriever(experiment, name="retriever"):
-    """A retriever of the experiment, trained now if it was not.
+    """A retriever of the experiment, trained if necessary.
 
     Args:
-        name: `"retriever"`, the one that rewards, or `"unseen"`, which no row
-            is trained for.
+        name: `"retriever"`, which rewards, or `"unseen"`, which rewards no
+            row.
     """
     given = experiment.given
     if given.get(name) is None:
-        # Two that begin alike might err alike.
+        # Networks with the same initial weights might make the same errors.
         given[name] = train_retriever(
             experiment.data,
             getattr(experiment.settings, name),
@@ -109,7 +109,7 @@ def retriever(experiment, name="retriever"):
 
 
 def neighbors(experiment):
-    """Options of batches that hold images which look like each one."""
+    """Options of batches with images that are similar to each one."""
     settings = experiment.settings
     if not settings.neighbors:
         return {}
@@ -128,14 +128,14 @@ def neighbors(experiment):
 
 
 def mined_neighbors(retriever, batches, path, k: int = 5):
-    """The k images nearest to each one, found now unless they were before.
+    """The k nearest neighbors of each image, computed if necessary.
 
     Returns:
         Int32 array of shape `(M, k)`, for the `neighbors` of
         `tfcap.data.CaptionBatches`.
 
     Raises:
-        ValueError: If the file is another split's, or has fewer neighbours.
+        ValueError: If the file is of another split, or has fewer neighbors.
     """
     image_ids = np.array(np.asarray(batches.captions.image_ids).tolist())
     if from_chief(os.path.exists(path)):
@@ -144,10 +144,10 @@ def mined_neighbors(retriever, batches, path, k: int = 5):
         same = np.array_equal(kept["image_ids"], image_ids)
         if not same or rows.shape[1] < k:
             raise ValueError(
-                f"`path` must hold {k} neighbours of each image of the split. "
+                f"`path` must hold {k} neighbors of each image of the split. "
                 f"Received: path={str(path)!r}, which holds {rows.shape[1]} of "
-                f"{len(rows)} images{'' if same else ', other ones'}. Name "
-                "another."
+                f"{len(rows)} images{'' if same else ', other ones'}. Use "
+                "another path."
             )
         return rows[:, :k]
     images = [

@@ -1,4 +1,4 @@
-"""Distinctive captions with human captions: rows and numbers."""
+"""Distinctive captions with human captions: rows and settings."""
 
 from dataclasses import dataclass
 from dataclasses import replace
@@ -18,27 +18,25 @@ from tfcap.methods import wtf_rl
 
 @dataclass(frozen=True)
 class WTFSettings(RewardSettings):
-    """Hyper-parameters of one study; defaults as published, where they fit.
+    """Hyperparameters of one study; defaults as published, if applicable.
 
-    What is not told here is told in `RewardSettings`. The paper's rate, 1e-6,
-    is for a pretrained transformer. A beam search is reinforced, and
-    evaluates.
+    Other arguments: see `RewardSettings`. The paper's rate, 1e-6, is for a
+    pretrained transformer. Beam search decodes in training and evaluation.
 
     Args:
         alpha: Float in `[0, 1]`, weight of similarity, one minus that of the
             discriminator.
         reward_shift: Float, added to every reward.
-        combine: `"mean"` or `"sum"`, of both directions of it.
-        neighbors: Integer, images that look like one, mined for each; 0 for
-            none.
-        kept_neighbors: Tuple of integers, which of them are rivals; or `None`
-            for all.
-        no_repeat_ngram: Integer, size of the n-grams that it says once.
+        combine: `"mean"` or `"sum"`, of both directions of similarity.
+        neighbors: Integer, similar images mined for each one; 0 for none.
+        kept_neighbors: Tuple of integers, which of them are distractors; or
+            `None` for all.
+        no_repeat_ngram: Integer, size of the n-grams that beams do not repeat.
         retriever: `RetrieverSettings`, of the one that rewards.
-        unseen: `RetrieverSettings`, of the one that only judges in the end.
+        unseen: `RetrieverSettings`, of the one that only evaluates.
         discriminator_units: Tuple of integers, its hidden layers.
         discriminator_epochs: Integer, passes over all human captions before
-            the speaker moves.
+            the speaker is trained.
         grammar_units: Integer, size of the classifier of `scst_grammar`.
         grammar_epochs: Integer, passes over all human captions.
         grammar_similarity: Float, weight of CLIPScore beside grammar.
@@ -94,7 +92,7 @@ WORLD = replace(
     grammar_units=64,
 )
 
-#: Seconds, to see it run.
+#: Seconds, for a quick run.
 QUICK = replace(
     WORLD,
     **QUICK_SPEAKER,
@@ -140,7 +138,7 @@ ROWS = {
     "rl_unidirectional": {**_RL, "directions": ("text",)},
     "scst_discriminator": {**_RL, "reward": "cosine", "unread": _CONTRAST},
     "scst_grammar": {"method": scst},
-    # As the released code runs: the beam twice, and no human caption.
+    # As in the released code: the beam twice, and no human caption.
     "wtf_rl_code": {**_RL, "beam_weight": 2.0},
     # Not in the paper.
     "wtf_rl_cider": _CIDER,

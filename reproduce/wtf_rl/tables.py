@@ -1,4 +1,4 @@
-"""Table 1 of distinctive captioning, as found in a sweep."""
+"""Table 1 of distinctive captioning."""
 
 from reproduce.score_tables import CHAIR
 from reproduce.score_tables import LANGUAGE
@@ -56,8 +56,7 @@ _CLAIMS = {
     ("wtf_rl_ensemble", "wtf_rl_cider"): (*_HEARD, "r@10"),
     ("wtf_rl_ensemble", "tf"): (*_HEARD, "lm_log_prob"),
 }
-#: Retrieval by what stands before names of scores, retrievers that no row was
-#: trained for first.
+#: Retrieval by the prefix of its scores, by held-out retrievers first.
 _KINDS = {
     "strangers_": "the image by its caption, mean of the held-out listeners",
     "unseen_": "the image by its caption, unseen retriever",
@@ -70,13 +69,13 @@ _DECODINGS = {"": "", "greedy_": ", greedy"}
 
 
 def distinctive_tables(records: list[dict], data: str):
-    """Builds tables after the paper's Table 1.
+    """Builds tables like the paper's Table 1.
 
     Returns:
-        List of `TradeoffTable`: retrieval both ways, under the retriever that
-        rewards and, first, under one that training never saw; writing, with
-        that of people; all of this for the beam search and, where records
-        have them, for greedy captions; and paired differences.
+        List of `TradeoffTable`: retrieval in both directions, by held-out
+        retrievers and by the one that rewards; language, beside that of human
+        captions; all of this for beam search and, if records have them, for
+        greedy captions; and paired differences.
     """
     runs = by_row(records, ("tf", *ROWS))
     plain = {k: v for k, v in runs.items() if not k.moved}

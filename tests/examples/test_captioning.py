@@ -17,9 +17,9 @@ from tfcap.data import save_features
 
 #: Options of examples, and what they print.
 EXAMPLES = {
-    "cooperative_captioning": ([], ["means nothing", "speaker alone", "R@10"]),
-    "retriever_ensemble": ([], ["held-out R@10", "said is true"]),
-    "diverse_captions": ([], ["means nothing", "sll_sle - sll"]),
+    "cooperative_captioning": ([], ["A quick run", "speaker alone", "R@10"]),
+    "retriever_ensemble": ([], ["held-out R@10", "claim precision"]),
+    "diverse_captions": ([], ["A quick run", "sll_sle - sll"]),
     "distinctive_captions": (["--rows", "tf,wtf_rl"], ["unseen retriever"]),
     "tradeoff_curve": (
         ["--methods", "luo2018", "--lambdas", "0.001,0.01"],
@@ -82,7 +82,7 @@ def test_rows_are_trained_and_shown(worlds, tmp_path, capsys, name):
     [
         ("cooperative_captioning", "r@10", "own R@10"),
         # The one listener of all rows: no row's own.
-        ("retriever_ensemble", "fixed_r@10", "one for all, R@10"),
+        ("retriever_ensemble", "fixed_r@10", "fixed R@10"),
     ],
 )
 def test_scores_that_there_are_not_have_no_column(name, score, title):
@@ -153,4 +153,4 @@ def test_a_single_photograph_of_a_split_is_told(split, count, tmp_path, capsys):
     command = write_own(tmp_path, photographs(count))
     assert load("tradeoff_curve").main(command) == 2
     said = capsys.readouterr().err
-    assert f"two images of {split} at least" in said and "Received: 1" in said
+    assert "at least two" in said and "Received: 1" in said

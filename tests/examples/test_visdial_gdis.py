@@ -36,7 +36,7 @@ def test_three_networks_are_trained_ranked_and_talked_with(
     assert page.count("<img") == 3 and page.count("<tr>") == 33
     assert list(out.glob("tradeoff/*/events*"))
     said = capsys.readouterr().out
-    assert [said.index(name) for name in ("G-MLE", "D-NP-ATT", "G-DIS")]
+    assert all(f"| {title}" in said for title in example.ROWS.values())
     # Again, nothing is left to train: the same figures, and a dialog.
     monkeypatch.setattr("sys.stdin", io.StringIO("is it red?\nwhat color\n"))
     assert example.main([*options, "--talk", "2"]) == found
@@ -58,7 +58,8 @@ def test_visdial_is_read_from_its_files(example, tmp_path):
             save_features(path, ids, features(ids))
     out = tmp_path / "run"
     options = ["--data", "visdial", "--root", tmp_path, "--out", out]
-    found = example.main([*map(str, options), "--epochs", "1"])
+    options += ["--epochs", "1", "--batch-size", "30"]
+    found = example.main([*map(str, options)])
     assert all(set(scores) >= COLUMNS for scores in found.values())
     # Nobody knows which answers are true, and there are no pictures.
     assert "true_answers" not in found["hciae_g_dis"]

@@ -107,7 +107,7 @@ def test_what_does_not_fit_is_told_and_not_thrown(folder, tmp_path, capsys):
     other = tmp_path / "vocabulary.json"
     other.write_text(json.dumps(content))
     for more, files, told in [
-        ([], {"speaker": "listener"}, "SPEAKER must be a network that says"),
+        ([], {"speaker": "listener"}, "SPEAKER must be an autoregressive"),
         ([f"--vocabulary={other}"], {}, "saved beside the speaker"),
         ([], {"speaker": "no"}, "no.keras"),
         ([], {"features": "no.npy"}, "no.npy"),

@@ -57,7 +57,7 @@ def test_what_differs_is_named_and_written(tmp_path, monkeypatch, capsys):
         lambda name: pages.Tables((RESULTS / name / "tables.md").read_text()),
     )
     assert main(["pages", "--check"]) == 1
-    assert "README.md is not as its records are" in capsys.readouterr().err
+    assert "README.md differs from its records" in capsys.readouterr().err
     assert main(["pages"]) == 0
     assert path.read_text().count("3.3<!-- end -->") == 1
     path.write_text(path.read_text().replace("torch SCST", "torch"))

@@ -188,7 +188,7 @@ def test_published_records_are_lines_of_a_file(tmp_path):
                 {"result": {"human_strangers_r@10": recall}}
                 for recall in (46.985, 47.105)
             ],
-            "one panel of strangers.*46.985, human_strangers_r@10 47.105",
+            "one panel of held-out.*46.985, human_strangers_r@10 47.105",
         ),
     ],
 )

@@ -1,1 +1,1 @@
-"""All methods of the toolkit on the same axes, from the same networks."""
+"""All methods on the same axes, from the same networks."""

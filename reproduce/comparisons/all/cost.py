@@ -1,4 +1,4 @@
-"""CPU time of a training, kept beside what was trained."""
+"""CPU time of a training, saved beside its networks."""
 
 import os
 import time
@@ -13,11 +13,10 @@ COST = "cost.json"
 
 
 class CPUSeconds(keras.callbacks.Callback):
-    """Counts the CPU seconds of a training, over all of its interruptions.
+    """Counts the CPU seconds of a training, over all interruptions.
 
-    All threads of the process count, and nothing that other processes do: on a
-    busy machine it is the number that an idle one has. Graphs that are traced
-    count, too.
+    All threads of the process count, and other processes do not, so that a busy
+    machine measures the same as an idle one. Tracing counts.
 
     Args:
         directory: String, in which `cost.json` is written at the end.
@@ -29,7 +28,7 @@ class CPUSeconds(keras.callbacks.Callback):
         self.seconds, self._last = 0.0, None
 
     def prepared(self, prepare):
-        """A function that counts what is done before the first step, too."""
+        """A function that also counts work before the first step."""
 
         def run():
             start = time.process_time()
@@ -59,7 +58,7 @@ class CPUSeconds(keras.callbacks.Callback):
 
 
 def cpu_seconds(directory) -> dict:
-    """CPU seconds of a kept training, where they are known."""
+    """CPU seconds of a finished training, if they are known."""
     path = os.path.join(directory, COST)
     if not os.path.exists(path):
         return {}

@@ -14,13 +14,13 @@ from reproduce.comparisons.all.rows import FAMILIES
 from reproduce.comparisons.all.runs import BASE
 from reproduce.comparisons.all.runs import runs_of
 from reproduce.comparisons.all.runs import title_of
-from reproduce.comparisons.all.runs import values
+from reproduce.score_tables import values
 from reproduce.sweep import load_records
 from tfcap._io import command
 from tfcap._io import whole_path
 from tfcap.curves import mean_interval
 
-#: Methods that have their names in the figure, at least one of each family.
+#: Methods that are labeled in the figure, at least one of each family.
 NAMED = (
     *("guided", "psst_multinomial", "reinforce_joint", "psst_speaker"),
     *("luo2018", "ppo", "retriever_ensemble", "ipo", "pg_cider", "wtf"),
@@ -29,7 +29,7 @@ _GREY, _OWN, _NAMED = "0.82", "#7fa8d1", "#c1272d"
 
 
 def curves_of(runs: dict) -> dict:
-    """CIDEr-D and recall by strangers, `(n, 2, 3)`, by method.
+    """CIDEr-D and recall by held-out listeners, `(n, 2, 3)`, by method.
 
     The last axis has mean, low and high. Rows that collapsed are left out.
     """
@@ -43,7 +43,7 @@ def curves_of(runs: dict) -> dict:
 
 
 def draw(records: list[dict], path: str, title: str = "") -> None:
-    """Writes the figure: a panel a family, in which all others are grey.
+    """Writes the figure: one panel per family, with all others in grey.
 
     Args:
         records: List of dicts, of a sweep.
@@ -72,7 +72,7 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
             axis.axhline(y, color="0.6", linestyle=":", linewidth=0.8)
     out = {title_of(p.method): 0 for p in runs if p.method not in curves}
     seeds = len({record["seed"] for record in records})
-    interval = ", 95 % intervals of those named" * (seeds > 2)
+    interval = ", 95 % intervals of labeled methods" * (seeds > 2)
     figure.suptitle(f"{title}: means of {seeds} seeds{interval}", fontsize=10)
     below = "CIDEr-D; dotted: maximum likelihood, from which all start"
     if out:
@@ -86,7 +86,7 @@ def draw(records: list[dict], path: str, title: str = "") -> None:
 
 
 def _draw_method(axis, method, curve):
-    """Points of a method, with its name and intervals if it is one of few."""
+    """Points of a method, with a label and intervals if it is in `NAMED`."""
     named = method in NAMED
     color, means = _NAMED if named else _OWN, curve[:, :, 0].T
     axis.plot(*means, "o-", color=color, markersize=4, linewidth=1)
@@ -122,13 +122,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m reproduce axes",
         description="Draws CIDEr-D against recall by held-out listeners, of "
-        "`python -m reproduce all`, a panel a family of methods.",
+        "`python -m reproduce all`, one panel per family of methods.",
     )
     parser.add_argument("sweep", help="folder of the sweep")
     parser.add_argument(
         "--figure", required=True, metavar="FILE", help=".png, .svg or .pdf"
     )
-    parser.add_argument("--data", help="what the sweep was made on")
+    parser.add_argument("--data", help="name of the data, for the title")
     options = parser.parse_args(arguments)
     title = options.data or os.path.basename(options.sweep)
     draw(load_records(options.sweep), options.figure, title)

@@ -1,12 +1,12 @@
-"""Orders that papers claim for their methods, and what became of them."""
+"""Published rankings of methods, and whether they are reproduced."""
 
 import math
 from typing import NamedTuple
 
 from reproduce.comparisons.all.rows import FAMILIES
-from reproduce.comparisons.all.runs import gaps
 from reproduce.comparisons.all.runs import title_of
-from reproduce.comparisons.all.runs import values
+from reproduce.score_tables import gaps
+from reproduce.score_tables import values
 from tfcap.curves import mean_interval
 
 #: Scores by their names in the table, and 1 where more is better.
@@ -18,9 +18,9 @@ SCORES = {
     "unfinished_rate": ("unfinished", -1),
 }
 _HEARD = ("r@10", "strangers_r@10")
-#: Where no work claims the order.
+#: The source of comparisons that no paper makes.
 OURS = "no paper"
-#: Works, pairs of a method and the one below it, and the scores of that.
+#: Sources, pairs of a method and the one ranked below it, and the scores.
 ORDERS = (
     *(
         ("PSST", "psst_multinomial", other, _HEARD)
@@ -53,8 +53,8 @@ ORDERS = (
     # Four updates a rollout, and one.
     (OURS, "grpo_4", "grpo", ("cider_d", *_HEARD)),
 )
-#: Methods that divide CIDEr-D, and not what the listener says, by the words:
-#: their lambda is not that of the others.
+#: Methods that divide CIDEr-D, and not the listener's term, by the number of
+#: words: their lambda differs from that of the others.
 _PER_WORD = {
     *FAMILIES["joint, through words"],
     *FAMILIES["listener frozen, through words"],
@@ -62,16 +62,16 @@ _PER_WORD = {
 
 
 class Order(NamedTuple):
-    """One method against another, in one score.
+    """A comparison of two methods in one score.
 
     Args:
-        source: String, the work that claims it, or `OURS`.
-        told: String, the order in words.
-        at: String, where the two are compared.
+        source: String, the work that ranks them, or `OURS`.
+        told: String, the ranking in words.
+        at: String, the strengths at which the two are compared.
         score: String, as tables print it.
         gaps: List of differences by seed.
-        natural: List of differences of CIDEr-D there, empty where the score is
-            no recall, or CIDEr-D is equal.
+        natural: List of differences of CIDEr-D, empty unless the score is a
+            recall.
         verdict: String, see `verdict()`.
     """
 
@@ -85,10 +85,10 @@ class Order(NamedTuple):
 
 
 def orders_of(runs):
-    """Orders of which both methods were run, as a generator of `Order`.
+    """Yields an `Order` for each ranking of which both methods were run.
 
-    Both are compared at equal lambda; at the lambda that each has, where it
-    does not mean the same for both, or none is equal.
+    Both are compared at equal lambda; or each at its own lambda, if the two
+    lambdas are not comparable or none is equal.
     """
     for source, first, second, names in ORDERS:
         told = f"{title_of(first)} > {title_of(second)}"
@@ -138,7 +138,7 @@ def _pairs(runs, first, second):
 
 
 def is_collapsed(by_seed: dict) -> bool:
-    """Whether most captions of a row have no end, or no word."""
+    """Whether most captions of a row are unfinished or empty."""
     unfinished = values(by_seed, "unfinished_rate")
     words = values(by_seed, "mean_length")
     return bool(
@@ -148,7 +148,7 @@ def is_collapsed(by_seed: dict) -> bool:
 
 
 def verdict(found, sign: int = 1, natural=()) -> str:
-    """Returns how differences judge an order, beyond the interval.
+    """Returns whether differences confirm a ranking, given their interval.
 
     Args:
         found: List of differences of a score, by seed.
@@ -156,8 +156,8 @@ def verdict(found, sign: int = 1, natural=()) -> str:
         natural: List of differences of CIDEr-D, of which more is better.
 
     Returns:
-        `"holds"`, `"reversed"`, `"undecided"` or, where CIDEr-D goes the other
-        way, `"a trade"`; for one seed by its difference alone, which is said.
+        `"holds"`, `"reversed"`, `"undecided"` or, if CIDEr-D goes the other
+        way, `"a trade"`; with `", one seed"` if there is one difference alone.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""All methods on the same axes: how rows are trained and heard."""
+"""All methods on the same axes: training and evaluation of rows."""
 
 import copy
 import os
@@ -26,8 +26,8 @@ from tfcap.rewards import Retrieval
 from tfcap.training import Evaluator
 
 LISTENER = "listener_gt"
-#: Weights of the listener, some of those of PSST's sweep on the world; the
-#: share of whole distributions there, and strengths of guidance.
+#: Weights of the listener, rho and strengths of guidance, as in PSST's sweep on
+#: the world.
 USUAL = {
     "lambda": (1.6e-3, 5e-3, 1.6e-2),
     "rho": (0.25,),
@@ -36,7 +36,7 @@ USUAL = {
 
 
 def train(experiment, row, point):
-    """A row as it is before its training, whose CPU time is counted."""
+    """The training of a row, whose CPU time is counted."""
     origin = ORIGINS.get(row)
     view = as_paper(experiment, origin or PSST)
     make = origin.train if origin else own_training
@@ -50,7 +50,7 @@ def train(experiment, row, point):
 
 
 def as_paper(experiment, paper):
-    """An experiment as a paper's rows read it, networks and budget these."""
+    """A view of the experiment for a paper's rows, with the shared networks."""
     view = copy.copy(experiment)
     # Made anew, by that paper.
     vars(view).pop("decodings", None)
@@ -63,14 +63,14 @@ def as_paper(experiment, paper):
 
 
 def frozen_listener(experiment):
-    """The listener that all methods share, which only ever read people."""
+    """The listener that all methods share, trained on human captions alone."""
     listener = experiment.networks(LISTENER)["listener"]
     listener.trainable = False
     return listener
 
 
 def own_training(experiment, row, point):
-    """A row that no paper of the laboratory has."""
+    """The training of a row that is in none of the five papers."""
     about = experiment.about_point(point)
     settings = about.settings
     dropout = settings.joint_dropout
@@ -94,15 +94,14 @@ def own_training(experiment, row, point):
 
 
 def traded_off(experiment, lambda_):
-    """Equation 1 of PSST as a reward: people, and a listener that stays.
+    """Equation 1 of PSST as a reward: CIDEr-D and a frozen listener.
 
     ```
     reward = (1 - lambda) * CIDErD + lambda * B * Retrieval
     ```
 
-    The mean over a batch of B images is what REINFORCE of PSST's page is
-    trained for. Rows through words divide the first term alone by the words of
-    a caption.
+    REINFORCE on PSST's page maximizes its mean over a batch of B images. Rows
+    through words divide the first term alone by the words of a caption.
     """
     natural = cider(experiment)
     if not lambda_:
@@ -118,7 +117,7 @@ def traded_off(experiment, lambda_):
 
 
 def heard(experiment, row, point):
-    """The networks of a point: its own listener, or the one that all share."""
+    """The networks of a point, with its own listener or the shared one."""
     fixed = experiment.networks(LISTENER)["listener"]
     networks = experiment.trained(row, **point if row not in STARTS else {})
     return (
@@ -128,13 +127,8 @@ def heard(experiment, row, point):
     )
 
 
-def decodings(experiment):
-    """Greedy alone."""
-    return {"": experiment.greedy}
-
-
 def differing(experiment, name: str, speaker, metrics):
-    """Diversity of several captions of an image, and costs of training.
+    """Diversity of several captions of an image, and the cost of training.
 
     Returns:
         Dict of scores: those of `Evaluator.diversity()` after
@@ -163,15 +157,11 @@ def differing(experiment, name: str, speaker, metrics):
 ALL = Paper(
     "all",
     SETTINGS,
-    {
-        row: ROWS.get(row) or ORIGINS[row].rows[row]
-        for row in {**ORIGINS, **ROWS}
-    },
+    {row: paper.rows[row] for row, paper in ORIGINS.items()} | ROWS,
     STARTS,
     PHASES,
     train,
     heard,
-    decodings,
     axes={
         "lambda": [*PSST.axes["lambda"], *ROWS],
         "gamma": ("guided",),
@@ -180,10 +170,7 @@ ALL = Paper(
     default=DEFAULT,
     usual=USUAL,
     seeds={"world": range(5), "flickr8k": range(3)},
-    results={
-        "results/all_flickr8k": {},
-        "results/all_world": {},
-    },
+    results={"results/all_flickr8k": {}, "results/all_world": {}},
     tables=all_tables,
     more=differing,
     left=left,

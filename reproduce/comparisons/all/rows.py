@@ -1,4 +1,4 @@
-"""Rows of the figure: methods, their families, and where they come from."""
+"""Rows of the figure: methods, their families and their papers."""
 
 from reproduce.comparisons.all.estimators import relax
 from reproduce.comparisons.all.estimators import sum_and_sample
@@ -22,12 +22,12 @@ from tfcap.methods import structured
 
 
 def _reference(about):
-    """Another speaker of maximum likelihood, which stays."""
+    """A frozen speaker of maximum likelihood."""
     return about.experiment.starting("speaker_mle", "speaker", dropout=False)
 
 
-#: Rows that no paper of the laboratory has, trained for the reward of equation
-#: 1 of PSST, with a listener that stays.
+#: Rows that are in none of the five papers, trained for the reward of equation
+#: 1 of PSST with a frozen listener.
 ROWS = {
     "scst": {"method": scst, "num_samples": 1},
     "rloo": {"method": rloo},
@@ -54,11 +54,11 @@ ROWS = {
         )
     },
 }
-#: Whose rows the others are.
+#: The paper of each other row.
 ORIGINS = {
     row: paper for paper in (PSST, SLE, SPIDER, WTF_RL) for row in paper.rows
 }
-#: Rows that are evaluated as a phase of pretraining leaves them.
+#: Rows that are evaluated after a phase of pretraining.
 STARTS = {"speaker_mle": "speaker_mle", "guided": "speaker_guided"}
 #: Rows by family, in the order in which they are trained and drawn.
 FAMILIES = {

@@ -1,4 +1,4 @@
-"""Points of all methods by label, and what is compared of them."""
+"""Points of all methods by label."""
 
 from reproduce.comparisons.all.rows import FAMILY
 from reproduce.comparisons.all.rows import TITLES
@@ -13,13 +13,13 @@ BASE = "speaker_mle"
 
 
 class Place(Row):
-    """A method at one strength, which prints as papers call it."""
+    """A method at one strength, printed by its published name."""
 
     __slots__ = ()
 
     @property
     def strength(self):
-        """Text of what moves the method."""
+        """The strength in symbols."""
         moved = self.moved
         parts = [
             f"{v} = {moved[k]:g}" for k, v in SYMBOLS.items() if k in moved
@@ -48,18 +48,3 @@ def runs_of(records: list[dict]) -> dict:
     speakers = [r for r in records if r["method"] not in HUMAN]
     runs = by_row(speakers, FAMILY)
     return {Place(*row): by_seed for row, by_seed in runs.items()}
-
-
-def values(by_seed: dict, name: str) -> list[float]:
-    """A score of every seed that has it."""
-    found = [by_seed[seed].get(name) for seed in sorted(by_seed)]
-    return [value for value in found if value is not None]
-
-
-def gaps(ours: dict, theirs: dict, name: str) -> list[float]:
-    """Differences of a score, of the seeds that both have."""
-    pairs = [
-        (ours[seed].get(name), theirs[seed].get(name))
-        for seed in sorted(ours.keys() & theirs.keys())
-    ]
-    return [a - b for a, b in pairs if None not in (a, b)]

@@ -1,4 +1,4 @@
-"""One budget for all methods: numbers."""
+"""One budget for all methods: settings."""
 
 from dataclasses import dataclass
 from dataclasses import fields
@@ -7,26 +7,26 @@ from dataclasses import replace
 from reproduce.captioning.settings import SpeakerSettings
 from reproduce.psst import settings as psst
 
-#: Numbers of a speaker's training for a reward that are a paper's own.
+#: Settings of a speaker that each paper keeps.
 _OWN = {"clipnorm"}
 
 
 @dataclass(frozen=True)
 class AxesSettings(psst.PSSTSettings):
-    """Hyper-parameters that all methods share.
+    """Hyperparameters that all methods share.
 
-    The networks and `joint_*` are those of `PSSTSettings`, for every method:
+    Networks and `joint_*` are those of `PSSTSettings`, for every method:
     `joint_epochs` passes over the images at `joint_rate`, from the same
-    speaker of maximum likelihood. What else a paper sets is its own.
+    speaker of maximum likelihood. Other settings are those of each paper.
 
     Args:
         like: String, the settings of the other papers, such as `"world"`.
-        joint_batch_size: Integer, images in a batch then.
+        joint_batch_size: Integer, images in a batch.
         num_samples: Integer, captions drawn of an image by methods that
             compare several.
         critic_units: Tuple of integers, hidden layers of learned baselines.
-        diversity_samples: Integer, captions drawn of an image to measure how
-            they differ.
+        diversity_samples: Integer, captions sampled of an image to measure
+            diversity.
     """
 
     like: str = "published"
@@ -70,7 +70,7 @@ def _like(name, **changes):
 #: sweeps there, whose points are points of this one.
 WORLD = _like("world", num_samples=3, critic_units=(128,))
 FLICKR8K = _like("flickr8k", num_samples=3, critic_units=(128,))
-#: Seconds, to see it run.
+#: Seconds, for a quick run.
 QUICK = _like(
     "quick",
     joint_batch_size=16,

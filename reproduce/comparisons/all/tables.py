@@ -1,13 +1,13 @@
-"""Tables of all methods, as found in a sweep."""
+"""Tables of all methods."""
 
 from reproduce.comparisons.all.orders import orders_of
 from reproduce.comparisons.all.runs import BASE
 from reproduce.comparisons.all.runs import Place
-from reproduce.comparisons.all.runs import gaps
 from reproduce.comparisons.all.runs import runs_of
 from reproduce.score_tables import LANGUAGE
 from reproduce.score_tables import cell
 from reproduce.score_tables import found_on
+from reproduce.score_tables import gaps
 from reproduce.score_tables import score_table
 from tensorboard_plugin_tfcap.tradeoff import TradeoffTable
 
@@ -20,7 +20,7 @@ _ALL = {
     "distinct_captions": ("distinct captions", 1),
     "cpu_seconds": ("CPU s", 0),
 }
-#: What a method gains over maximum likelihood, and what it costs in writing.
+#: Columns of differences to maximum likelihood.
 _ABOVE = {
     **{
         name: _ALL[name]
@@ -30,7 +30,7 @@ _ABOVE = {
     "unfinished_rate": ("unfinished", -1),
 }
 _CAPTIONS = {
-    "vocabulary_size": ("words known", 1),
+    "vocabulary_size": ("words used", 1),
     "rs_div_1": ("Div-1 of samples", 1),
     "rs_div_2": ("Div-2", 1),
     "rs_mutual_bleu_4": ("mBLEU-4", -1),
@@ -42,17 +42,17 @@ _CAPTIONS = {
     "private_language": ("own - held-out", -1),
 }
 _NOTES = {
-    "All methods": "Own: the listener that learned with the speaker, else the "
-    "one for all, which read people alone and which other methods are trained "
-    "for. CLIPScore: how near a caption is to its image, whatever the others "
-    "are. CPU seconds are of the training that follows on maximum likelihood, "
-    "all threads, graphs traced.",
-    "Orders": "CIDEr-D: the difference of it between the same two, where they "
-    "are compared in recall. A trade: one has more recall and less CIDEr-D, "
-    "both beyond their intervals. One collapsed: most captions of one of the "
-    "two have no end, or no word. Where two lambdas are named, the same one "
-    "would not weigh the listener alike, or was not run for both. No paper: a "
-    "comparison of our own.",
+    "All methods": "Own: the listener that was trained with the speaker; for "
+    "other methods the shared one, trained on human captions alone, which "
+    "rewards many of them. CLIPScore: similarity of a caption and its image, "
+    "regardless of other images. CPU seconds: of the training after maximum "
+    "likelihood, all threads, with tracing.",
+    "Orders": "CIDEr-D: its difference between the same two methods, if they "
+    "are compared in recall. A trade: more recall and less CIDEr-D, both "
+    "significant. One collapsed: most captions of one of the two are "
+    "unfinished or empty. Two lambdas are named where one lambda would weigh "
+    "the listener differently, or was not run for both. No paper: a comparison "
+    "of our own.",
 }
 
 
@@ -60,7 +60,7 @@ def all_tables(
     records: list[dict],
     data: str,
 ) -> list[TradeoffTable]:
-    """All methods on all axes, above maximum likelihood, and papers' orders.
+    """Scores, differences to maximum likelihood, and published rankings.
 
     Returns:
         List of `TradeoffTable`.
@@ -70,7 +70,7 @@ def all_tables(
         score_table("All methods", "the axes, and CPU time", runs, _ALL),
         above_table(runs),
         order_table(runs),
-        score_table("Captions", "how they differ and read", runs, _CAPTIONS),
+        score_table("Captions", "diversity and language", runs, _CAPTIONS),
     ]
     tables = found_on(tables, data)
     for table in tables:
@@ -96,7 +96,7 @@ def _table(name, title, head, rows):
 
 
 def order_table(runs):
-    """Orders of the papers, and the differences that were found."""
+    """Published rankings, and the differences that we measure."""
     rows = [
         [
             *(order.source, order.told, order.at, order.score),

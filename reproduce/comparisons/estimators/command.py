@@ -21,12 +21,12 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m reproduce estimators",
         description="Bias, variance and cost of every estimator's gradient "
         "against the exact one, of a speaker whose captions can all be listed. "
-        "What the record has is not measured again.",
+        "Estimators that are in the record are not measured again.",
     )
     add = parser.add_argument
     add("--out", required=True, help="folder of the record and the figure")
-    add("--seeds", type=int, default=20, help="speakers and listeners")
-    add("--rows", type=int, default=1000, help="estimates of each")
+    add("--seeds", type=int, default=20, help="pairs of speaker and listener")
+    add("--rows", type=int, default=1000, help="estimates per speaker")
     options = parser.parse_args(arguments)
     path = os.path.join(options.out, "estimators.json")
     record = _record(path, {"seeds": options.seeds, "rows": options.rows})
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _measure(record):
-    """Adds what is missing of the record, and yields after every estimator."""
+    """Adds missing estimators to the record, and yields after each."""
     # TensorFlow takes a moment: not for `--help`.
     from reproduce.comparisons.estimators import registry
     from reproduce.comparisons.estimators.costs import add_costs
@@ -83,15 +83,15 @@ def _measure(record):
 
 
 def _record(path, numbers):
-    """Record of the same numbers as far as there is one, or an empty one."""
+    """The record with the same options, or an empty one."""
     if not os.path.exists(path):
         return {**numbers, "estimators": {}, "axes": {}, "costs": {}}
     record = read_json(path)
     kept = {name: record[name] for name in numbers}
     if kept != numbers:
         raise ValueError(
-            f"`--out` must hold a record of the same numbers. Received: "
-            f"{numbers}, and one of {kept}. Give another folder."
+            f"`--out` must hold a record with the same options. Received: "
+            f"{numbers}, and a record with {kept}. Use another folder."
         )
     return record
 

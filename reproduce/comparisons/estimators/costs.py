@@ -19,8 +19,8 @@ WORDS, SETTING = 5000, Setting(length=4, samples=2, draws=10)
 def add_costs(record: dict, rounds: int = 15) -> bool:
     """Adds CPU seconds of a gradient, over those of straight-through.
 
-    In a graph, of 64 captions of 4 words from a vocabulary of 5,000, by a
-    speaker without a recurrence: what is left is what estimators differ in.
+    In a graph, for 64 captions of 4 words from a vocabulary of 5,000, by a
+    speaker without a recurrence, so that the estimator dominates the cost.
 
     Returns:
         Boolean, whether something was missing.
@@ -35,7 +35,7 @@ def add_costs(record: dict, rounds: int = 15) -> bool:
 def times(names: list[str], rounds: int) -> dict[str, float]:
     """CPU seconds of steps over those of the first.
 
-    Medians over rounds of all, so that a machine that slows down slows all.
+    Medians over rounds of all, so that a slowdown of the machine affects all.
     """
     steps = [_step(name) for name in names]
 

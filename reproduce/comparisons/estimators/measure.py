@@ -22,7 +22,7 @@ CRITIC_STEPS = 60
 def exact_gradients(world: World) -> np.ndarray:
     """Gradients of the expected rewards, `(seeds, V * V)`.
 
-    By the sum over all captions; no estimate is in them.
+    By the sum over all captions, without sampling.
     """
     import tensorflow as tf
 
@@ -65,7 +65,7 @@ def estimates(
 
 
 def _train_critic(objective, speaker, world, rows=100):
-    """Trains what an estimator learns beside the speaker, if anything."""
+    """Trains the critic of an estimator, if it has one."""
     import tensorflow as tf
 
     layers = objective.layers()[1:]
@@ -98,20 +98,20 @@ def errors(found: np.ndarray, exact: np.ndarray) -> dict:
     correlation = E g . g* / sqrt(E |g| ** 2) |g*|
     ```
 
-    The last two do not change with the length of estimates, which a learning
-    rate sets: the cosine is 1 where all of the bias is one of length, and the
-    correlation tells of bias and deviation at once, as the error at the best
-    length does, which is `sqrt(1 - correlation ** 2)`.
+    The last two do not depend on the scale of estimates, which a learning rate
+    sets. The cosine is 1 if the bias is one of scale alone. The correlation
+    combines bias and deviation: the error at the best scale is
+    `sqrt(1 - correlation ** 2)`.
 
     Args:
         found: Float array of shape `(seeds, rows, P)`.
         exact: Float array of shape `(seeds, P)`.
 
     Returns:
-        Dict of these, each a mean over seeds with its 95 % interval. What the
-        noise of the mean adds to the squares of the bias and of the mean's
-        length is taken off. `"seeds"` has the values of each seed, to be
-        compared in pairs.
+        Dict of these, each a mean over seeds with its 95 % interval. The
+        squares of the bias and of the mean's norm are corrected for the noise
+        of the mean. `"seeds"` has the values of each seed, for paired
+        comparisons.
     """
     size = np.linalg.norm(exact, axis=-1)
     variance = found.var(axis=1, ddof=1).sum(-1)

@@ -1,4 +1,4 @@
-"""Tables of all estimators, for the page that reads them out."""
+"""Tables of all estimators."""
 
 from reproduce.comparisons.estimators.registry import ESTIMATORS
 from tensorboard_plugin_tfcap.tradeoff import markdown_table
@@ -33,7 +33,7 @@ def _interval(values):
 
 
 def _along(record):
-    """Estimators as a setting moves, a value a line."""
+    """Estimators along a setting, one line per value."""
     rows = [
         [
             *(name, axis, f"{point['value']:g}"),

@@ -1,4 +1,4 @@
-"""All estimators by name, and the numbers that move them."""
+"""All estimators by name, and their settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from tfcap.objectives import StructureLoss
 
 @dataclass(frozen=True)
 class Setting:
-    """Numbers that estimators read.
+    """Settings of estimators.
 
     Args:
         length: Integer `T`.
@@ -112,11 +112,11 @@ RHO = ("samples", "rho")
 
 
 def through(name, family, made_of, channel, axes=("samples",), ending=False):
-    """Lists a gradient through words, which speaker and listener read alike.
+    """Adds an estimator by gradients through words to the list.
 
     Args:
         channel: Function from a `Setting` to a channel.
-        ending: Boolean, whether an end is expected and not drawn.
+        ending: Boolean, whether the expectation over ends replaces the sample.
     """
 
     @estimator(name, family, made_of, axes)
@@ -296,7 +296,7 @@ def _(s):
 
 
 class Axis(NamedTuple):
-    """A number that is moved, one of a `World` or of a `Setting`.
+    """An argument of a `World` or of a `Setting` that is varied.
 
     Args:
         values: Tuple of its values.
@@ -345,8 +345,8 @@ AXES = {
 def measured_along(axis: str) -> list[str]:
     """Names of the estimators that are measured along an axis.
 
-    All along words and length, those of the figure where none ends, else those
-    that the number moves.
+    All along words and length, those of the figure without ends, else those
+    that depend on the setting.
     """
     if axis == "ends":
         return [*AXES[axis].shown]

@@ -22,20 +22,19 @@ UNITS = 4
 class World:
     """Speakers and listeners, one of each a seed.
 
-    A speaker has the logits of the next word in a table, by the last word; a
-    listener reads words by a recurrence, and likes its last state more or
-    less:
+    A speaker has a table of logits of the next word, by the last word. A
+    listener reads words by a recurrence, and its last state gives the reward:
 
     ```
     state[t] = tanh(W state[t - 1] + E words[t]),  reward = u . state[last]
     ```
 
     Args:
-        words: Integer, words that can be said beside the end token.
-        length: Integer `T`, words of a caption at most, its end included.
-        ends: Boolean, whether captions end before; otherwise all have `T`
-            words, and none the end token.
-        seeds: Integer, how many there are.
+        words: Integer, words of the vocabulary beside the end token.
+        length: Integer `T`, most words of a caption, its end included.
+        ends: Boolean, whether captions may be shorter; otherwise all have `T`
+            words, and none has the end token.
+        seeds: Integer, number of speakers and listeners.
     """
 
     words: int = 4
@@ -48,7 +47,7 @@ class World:
         return FIRST + self.words
 
     def inputs(self, rows: int = 1) -> dict:
-        """A batch of `rows` rows of each seed: what a row's speaker knows."""
+        """A batch of `rows` rows for each seed."""
         size = self.vocabulary_size
         shapes = {
             "table": (size, size),
@@ -86,9 +85,8 @@ class World:
 class RowSpeaker:
     """A speaker whose table is in the batch, so that each row has its own.
 
-    The gradient to the tables is that of every row's estimate by itself. What
-    critics read of its state is a vector of one: which seed, which last word,
-    and in which place.
+    The gradient of the tables is then the estimate of each row. Critics read a
+    one-hot vector of the seed, the last word and the position.
     """
 
     bos, eos = BOS, EOS
@@ -127,7 +125,7 @@ class RowSpeaker:
 
 
 class SharedSpeaker(RowSpeaker):
-    """A speaker of any size with one table of two factors: for costs.
+    """A speaker of any size with one table of two factors, to measure costs.
 
     ```
     logits = (embedding of the last word) @ head
@@ -154,7 +152,7 @@ class SharedSpeaker(RowSpeaker):
 
 
 class Heard(Reward):
-    """Reward of a caption: how much a listener of the world likes it."""
+    """Reward of a caption by a listener of the world."""
 
     differentiable = True
     name = "heard"

@@ -1,4 +1,4 @@
-"""A panel of listeners that never met the speakers which it hears."""
+"""A panel of held-out listeners, trained without any speaker."""
 
 from reproduce.comparisons.strangers.panel import StrangerPanel
 from reproduce.comparisons.strangers.settings import STRANGER_SETTINGS

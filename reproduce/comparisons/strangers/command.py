@@ -1,13 +1,12 @@
-"""Trains a panel of strangers: `python -m reproduce strangers`.
+"""Trains the panel of held-out listeners: `python -m reproduce strangers`.
 
     python -m reproduce strangers --data flickr8k --root DIR
 
-Four listeners of different make learn from human captions to find images, and
-no speaker is there. Sweeps hear their captions under `--metrics strangers`,
-which trains what is missing of the panel, too. Prints how many images of the
-test split each listener finds by human captions; the same command goes on
-where it was interrupted. Exit status: 0; 2 if the data or the folder are not
-as they should be; 130 after Ctrl-C.
+Four listeners of different architectures are trained on human captions alone.
+They evaluate the captions of sweeps with `--metrics strangers`, which trains
+missing listeners as well. Prints the recall of each listener by human captions
+of the test split. The same command resumes. Exit status: 0; 2 if the data or
+the folder are invalid; 130 after Ctrl-C.
 """
 
 import argparse
@@ -28,7 +27,7 @@ from tfcap._io import command
 
 
 def strangers_of(name, options, data):
-    """The strangers that the options of a command ask for.
+    """The held-out listeners that the options of a command ask for.
 
     Args:
         name: String, of the data.
@@ -53,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
     parser = argparse.ArgumentParser(
         prog="python -m reproduce strangers",
-        description="Trains listeners that never met a speaker.",
+        description="Trains the panel of held-out listeners.",
     )
     add = parser.add_argument
     known = "world", "clips", "flickr8k", "coco", "published"
@@ -70,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         data = load_data(options.data, settings, options.root, **sizes)
         _tell(strangers_of(options.data, options, data), data)
     except KeyboardInterrupt:
-        print("\nStopped. The same command goes on.")
+        print("\nStopped. The same command resumes.")
         return 130
     return 0
 
@@ -79,9 +78,10 @@ def _tell(strangers, data):
     learned = strangers.panel.learned
     found = strangers.human_scores()
     print(
-        f"seed {strangers.panel.seed}: learned from {len(learned.train):,} "
-        f"images of {learned.name}, {strangers.shared:,} of which speakers "
-        f"learn from, too; by human captions of {len(data.test):,} images"
+        f"seed {strangers.panel.seed}: trained on {len(learned.train):,} "
+        f"images of {learned.name}, {strangers.shared:,} of them training "
+        "images of speakers, too; recall@10 by human captions of "
+        f"{len(data.test):,} images:"
     )
     for make in MAKES:
         print(f"  {make:14}{found[f'human_{MEAN}_{make}']:5.1f} %")

@@ -1,4 +1,4 @@
-"""Images from which a panel learns: others than the speakers', if there are."""
+"""Training images of the held-out listeners: not the speakers', if possible."""
 
 from reproduce.captioning import CaptionData
 from reproduce.captioning import caption_files
@@ -6,23 +6,23 @@ from reproduce.captioning import caption_videos
 from reproduce.captioning import caption_world
 from reproduce.captioning.load_data import lacks_validation
 
-#: Images that are enough to learn from.
+#: Images that are enough to train on.
 ENOUGH = 5000
 
 
 def learned_data(
     name: str, settings, root=None, split: str | None = None, **options
 ) -> CaptionData:
-    """Data of which a panel learns the training split.
+    """Data with the training split of the held-out listeners.
 
-    Of the embedded world, other scenes are drawn, as many. Of data in files it
-    is the validation split, from which no speaker learns; where that has fewer
-    than 5,000 images, as in Flickr8k, both the validation and the training
-    split. Of clips, and where there is no validation split, the training split.
+    On the embedded world, as many other scenes are drawn. On data in files it
+    is the validation split, on which no speaker is trained; if that has fewer
+    than 5,000 images, as in Flickr8k, the validation and the training split.
+    On clips, and without a validation split, it is the training split.
 
     Args:
-        split: String, what a panel learns from of data in files, such as
-            `"restval"` where speakers learn from `"train"` alone. Optional.
+        split: String, the split of data in files to train on, such as
+            `"restval"` if speakers are trained on `"train"` alone. Optional.
         **options: Those of `reproduce.captioning.caption_world()`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Listeners that learned from people alone, trained once and kept."""
+"""Listeners trained on human captions alone, once, and saved."""
 
 import os
 from dataclasses import asdict
@@ -21,15 +21,15 @@ _AT_ONCE = 500
 
 
 class StrangerPanel(Study):
-    """Listeners of several makes, which read captions as strings.
+    """Listeners of several architectures, which read captions as strings.
 
-    Each is trained when it is first asked for, and kept under `directory`, in
-    a folder a seed, a folder a make within; what was interrupted goes on.
+    Each is trained when it is first asked for, and saved under `directory`, in
+    a folder for the seed and the architecture; interrupted training resumes.
 
     Args:
         directory: String or path.
-        learned: `reproduce.captioning.CaptionData`, of which the training
-            split is learned from.
+        learned: `reproduce.captioning.CaptionData`, whose training split
+            listeners are trained on.
         settings: `reproduce.comparisons.strangers.StrangerSettings`.
         seed: Integer.
         verbose: As that of `reproduce.study.Study`.
@@ -58,7 +58,7 @@ class StrangerPanel(Study):
             learned.vocabulary.save(path)
 
     def listener(self, make):
-        """The listener of a make, trained now if it was not."""
+        """The listener of an architecture, trained first if necessary."""
         if make not in self._listeners:
             networks = self.once(make, lambda: self._train(make))
             self._listeners[make] = networks["listener"]
@@ -92,10 +92,10 @@ class StrangerPanel(Study):
         return np.concatenate(parts)
 
     def _train(self, make):
-        """Trains one listener to find images by human captions."""
+        """Trains one listener to retrieve images by human captions."""
         settings, number = self.settings, [*MAKES].index(make)
-        self.say(f"{make}: learns from people")
-        # Two that begin alike might err alike.
+        self.say(f"{make}: training on human captions")
+        # Networks with the same initial weights might make the same errors.
         seed = len(MAKES) * self.seed + number
         keras.utils.set_random_seed(seed)
         batches = CaptionBatches(

@@ -1,4 +1,4 @@
-"""Makes of the listeners of a panel, and numbers of their training."""
+"""Architectures of the held-out listeners, and their hyperparameters."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from tfcap.models import RetrievalListener
 
 
 class Make(NamedTuple):
-    """A listener as it is before it learns.
+    """The architecture of a listener, and its loss.
 
     Args:
         options: Dict of arguments of the network that set it apart.
@@ -28,20 +28,20 @@ class Make(NamedTuple):
 
 @dataclass(frozen=True)
 class StrangerSettings:
-    """Hyper-parameters of a panel.
+    """Hyperparameters of a panel.
 
     Args:
-        speaker: String, for whom images are prepared: `"show_tell"` sees the
+        speaker: String, by which images are prepared: `"show_tell"` takes the
             mean over positions, and so does every listener of the panel.
-        min_count: Integer, least occurrences of a word that is known.
+        min_count: Integer, least occurrences of a word in the vocabulary.
         max_length: Integer, most words of a caption, its end token included.
         units: Integer, size of the common space.
         embedding_units: Integer, size of a word.
         margin: Float, of the hinge loss, whose negatives are summed.
         temperature: Float, of the contrastive loss.
         block_dropout: Float, in the blocks of transformers.
-        epochs: Integer, passes over all human captions, of every make; or
-            `None` for those of the makes.
+        epochs: Integer, passes over all human captions, for every
+            architecture; or `None` for the number of each.
         rate: Float, learning rate, which falls to a twentieth along a cosine.
     """
 
@@ -60,7 +60,7 @@ class StrangerSettings:
     rate: float = 2e-3
 
 
-#: What a panel consists of, by the names of its listeners.
+#: The listeners of a panel by name.
 MAKES = {
     "recurrent": Make(RetrievalListener, {"pooling": "mean"}, "hinge", 5),
     "transformer": Make(DualEncoder, {"layers": 2}, "hinge", 3),

@@ -1,4 +1,4 @@
-"""Recall by listeners that never met the speaker whose captions they hear."""
+"""Recall by held-out listeners."""
 
 import functools
 
@@ -9,19 +9,19 @@ from tfcap.data import CaptionBatches
 from tfcap.metrics import clip_score
 from tfcap.metrics import evaluate_retrieval
 
-#: How commands ask for them; in records, how many listeners there were.
+#: The metric on the command line; in records, the number of listeners.
 STRANGERS = "strangers"
-#: Of strangers, mean, spread and single recalls; own recall less the mean.
+#: Mean recall, spread over listeners, and own recall minus the mean.
 MEAN = "strangers_r@10"
 SPREAD = "strangers_spread"
 PRIVATE = "private_language"
-#: How near a caption is to its image, whatever the others are.
+#: Similarity of a caption and its image, regardless of other images.
 FIT = "clip_score"
 _RECALLS = ("r@1", "r@5", "r@10")
 
 
 class Strangers:
-    """A panel of listeners, and the images that captions are to find.
+    """A panel of held-out listeners, and the images to retrieve.
 
     ```
     strangers_r@10 = mean over listeners (recall@10)
@@ -43,7 +43,7 @@ class Strangers:
             `"test"`.
 
     Raises:
-        ValueError: If the panel has learned from an image of the split.
+        ValueError: If the panel was trained on an image of the split.
     """
 
     def __init__(self, panel, data, split="test"):
@@ -59,14 +59,14 @@ class Strangers:
         both = ids & set(captions.image_ids.tolist())
         if both:
             raise ValueError(
-                "`--strangers-split` must name images other than those that "
-                f"are to be found. Received: {len(both):,} images of the "
-                f"{split} split among what strangers learned from. Name "
-                "another split, and a folder of its own."
+                "`--strangers-split` must name images other than those to "
+                f"retrieve. Received: {len(both):,} images of the {split} "
+                "split among the training images of the held-out listeners. "
+                "Use another split, and a new folder."
             )
-        #: How many images both a stranger and the speakers learned from.
+        #: Number of images that both listeners and speakers are trained on.
         self.shared = len(ids & set(data.train.image_ids.tolist()))
-        #: Names of scores by which a record tells that it has been heard.
+        #: Names of scores that an evaluated record has.
         self.wanted = STRANGERS, f"{STRANGERS}_{FIT}"
         self._images = {}
 
@@ -75,7 +75,7 @@ class Strangers:
 
         Args:
             captions: List of strings, one of each image of the split.
-            own: Float, recall@10 of the listener that learned with the
+            own: Float, recall@10 of the listener that was trained with the
                 speaker, or `None`.
         """
         found = self._found(list(captions))
@@ -84,7 +84,7 @@ class Strangers:
         return found | self.human_scores()
 
     def human_scores(self) -> dict:
-        """Recall by human captions, each of which is heard once."""
+        """Recall by human captions, each used once."""
         return dict(self._human)
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""Truth of captions as a reward: how rows are trained."""
+"""Truth of captions as a reward: training of rows."""
 
 import functools
 
@@ -29,7 +29,7 @@ from tfcap.objectives import Pathwise
 from tfcap.training import JointTraining
 from tfcap.training import Learner
 
-#: Under which a study keeps the network that answers questions.
+#: Name of the network that answers questions in a study.
 READER = "reader"
 
 
@@ -40,7 +40,7 @@ def measured(measure, about):
 
 
 def mixed(about):
-    """Precision and recall, weighed against each other."""
+    """Weighted sum of precision and recall."""
     alpha = about.settings.alpha
     precision, recall = (
         measured(measure, about) for measure in ("precision", "recall")
@@ -49,7 +49,7 @@ def mixed(about):
 
 
 def learned_utility(about):
-    """The questions that a network answers right by the caption alone."""
+    """Questions that a network answers correctly from the caption alone."""
     experiment = about.experiment
     network = experiment.networks(READER)[READER]
     network.trainable = False
@@ -88,8 +88,8 @@ REWARDS = {
     "learned_utility": learned_utility,
     "learned_utility_words": learned_utility,
 }
-#: Rows that are trained for a reward: self-critical training, each sample
-#: above the others of its image; or through the words.
+#: Rows that are trained for a reward: by self-critical training with a
+#: leave-one-out baseline, or through words.
 ROWS = {
     **{name: {"method": scst, "baseline": "leave_one_out"} for name in REWARDS},
     "learned_utility_words": {"method": through_words},
@@ -97,7 +97,7 @@ ROWS = {
 
 
 def train(experiment, row, point):
-    """A row as it is before it learns for its reward."""
+    """The training of a row for its reward."""
     about = experiment.about_point(point)
     numbers = experiment.words()
     numbers["num_samples"] = about.settings.num_samples
@@ -108,7 +108,7 @@ def train(experiment, row, point):
 
 
 def numbered_batches(experiment):
-    """`NumberedBatches` of the images to learn for a reward from."""
+    """`NumberedBatches` of the training images."""
     data, settings = experiment.data, experiment.settings
     size = min(settings.reward_batch_size, len(data.train))
     return NumberedBatches(
@@ -137,7 +137,7 @@ class AnsweredBatches(NumberedBatches):
 
 
 def reader(study):
-    """A network learns to answer by what people say."""
+    """A network learns to answer questions from human captions."""
     settings, data = study.settings, study.data
     batches = AnsweredBatches(
         data.train,
@@ -158,7 +158,7 @@ def reader(study):
 
 
 def truths(experiment, name: str, speaker, metrics):
-    """Scores of truth of the kept captions, and of what people say.
+    """Truth scores of the saved captions and of human captions.
 
     Returns:
         Dict of scores, see `reproduce.world.truth.Truth.scores()`; after
@@ -182,7 +182,6 @@ TRUTH = Paper(
     phases={**SPEAKER_PHASES, READER: reader},
     train=train,
     heard=speaker_alone_heard,
-    decodings=lambda experiment: {"": experiment.greedy},
     axes={"alpha": ("mixed",), "rate": tuple(ROWS)},
     default=("mle", "precision", "recall", "f1", "utility"),
     tables=truth_tables,

@@ -1,4 +1,4 @@
-"""A small network that answers the world's questions by a caption alone."""
+"""A small network that answers the world's questions from a caption alone."""
 
 import collections
 import itertools
@@ -59,10 +59,10 @@ class Answers:
         truth: `reproduce.world.truth.Truth` of M images.
 
     Attributes:
-        numbers: Int32 array `(M, Q)`, the place of each answer among its
-            options, 0 where the question does not arise.
-        weights: Float32 array `(M, Q)`, which add up to 1 for each image: all
-            kinds of questions weigh alike; 0 where one does not arise.
+        numbers: Int32 array `(M, Q)`, the index of each answer among its
+            options, 0 where the question does not apply.
+        weights: Float32 array `(M, Q)`, which sum to 1 for each image, the same
+            for all kinds of questions; 0 where the question does not apply.
     """
 
     def __init__(self, truth: Truth):
@@ -148,7 +148,7 @@ class ReaderNetwork(keras.Model):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class AnswerLoss(keras.losses.Loss):
-    """Cross-entropy of the answers to the questions that arise.
+    """Cross-entropy of the answers to the questions that apply.
 
     Call arguments:
         y_true: Float tensor `(B, 2, Q)`: places of the answers, and weights.

@@ -1,4 +1,4 @@
-"""Rewards that can be verified: truth of captions, by the world's own."""
+"""Verifiable rewards: truth of captions on the embedded world."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from tfcap.rewards import TextReward
 
 
 class NumberedBatches(CaptionBatches):
-    """Batches that tell the row of each image, by which its truth is known.
+    """Batches with the row of each image, by which its truth is known.
 
     Arguments are those of `tfcap.data.CaptionBatches`; inputs hold `row`
     `(B,)`, int32, beside the others.
@@ -61,7 +61,7 @@ def truth_reward(measure: str, truth: Truth, vocabulary) -> TextReward:
 
 
 class LearnedUtility(Reward):
-    """Questions that a network answers right by the caption alone.
+    """Questions that a network answers correctly from the caption alone.
 
     ```
     reward = mean over kinds of questions of mean over questions of
@@ -71,7 +71,7 @@ class LearnedUtility(Reward):
     Gradients reach the words, where a channel passes them.
 
     Args:
-        network: `ReaderNetwork`, which does not learn.
+        network: `ReaderNetwork`, frozen.
         answers: `Answers` of all images.
     """
 
@@ -94,5 +94,5 @@ class LearnedUtility(Reward):
             * ops.one_hot(truth, probabilities.shape[-1], dtype="float32"),
             axis=-1,
         )
-        # (B, S, Q), of which questions that do not arise weigh nothing.
+        # (B, S, Q); questions that do not apply have weight 0.
         return ops.sum(picked * weights, axis=-1)

@@ -1,4 +1,4 @@
-"""Rewards of truth: rows and numbers."""
+"""Rewards of truth: settings."""
 
 from dataclasses import dataclass
 from dataclasses import replace
@@ -10,18 +10,14 @@ from reproduce.captioning.settings import RewardSettings
 
 @dataclass(frozen=True)
 class TruthSettings(RewardSettings):
-    """Hyper-parameters of one study.
-
-    What is not told here is told in `RewardSettings`.
+    """Hyperparameters of one study. Other arguments: see `RewardSettings`.
 
     Args:
-        num_samples: Integer `S`, captions drawn of an image, each compared
-            with the others.
+        num_samples: Integer `S`, captions sampled of an image.
         alpha: Float in `[0, 1]`, weight of precision in `mixed`, one minus
             that of recall.
         reader_units: Integer, size of the learned reader's states.
-        reader_epochs: Integer, passes over all human captions in which it
-            learns to answer.
+        reader_epochs: Integer, passes over all human captions.
     """
 
     alpha: float = 0.5
@@ -41,7 +37,7 @@ WORLD = replace(
     reward_dropout=False,
     warm_up_steps=20,
 )
-#: Seconds, to see it run.
+#: Seconds, for a quick run.
 QUICK = replace(
     WORLD,
     **QUICK_SPEAKER,

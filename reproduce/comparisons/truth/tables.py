@@ -1,4 +1,4 @@
-"""Tables of truth as a reward, as found in a sweep."""
+"""Tables of truth as a reward."""
 
 from collections.abc import Collection
 
@@ -40,13 +40,13 @@ _RECALL = {"r@10": ("own R@10", 1), **STRANGERS}
 #: Columns of measures of truth, which stand in this order, by title.
 _MEASURES = list(TRUTH.items())
 _COLUMNS = {
-    "what is said, and true": _RECALL | dict(_MEASURES[:6]),
-    "objects, and yes or no": dict(_MEASURES[6:11]),
-    "questions, and what is not read": dict(_MEASURES[11:]),
-    "claims a caption, by kind": {
+    "claims and facts": _RECALL | dict(_MEASURES[:6]),
+    "objects: CHAIR and POPE": dict(_MEASURES[6:11]),
+    "questions, and unread words": dict(_MEASURES[11:]),
+    "claims per caption, by kind": {
         f"truth_claims_{kind}": (kind, 0) for kind in _KINDS
     },
-    "true of what is said, by kind": {
+    "claim precision, by kind": {
         f"truth_precision_{kind}": (kind, 1) for kind in _KINDS
     },
 }
@@ -66,7 +66,7 @@ def truth_tables(
     if methods is not None:
         records = [r for r in records if r["method"] in methods]
     runs = by_row(records, _ORDER)
-    # What people say is the same for all rows of a seed.
+    # Human captions are the same for all rows of a seed.
     people = {
         seed: {
             name.removeprefix("human_"): score
@@ -81,7 +81,7 @@ def truth_tables(
         score_table("Truth", title, with_people, columns)
         for title, columns in _COLUMNS.items()
     ]
-    # Their numbers are those of the settings.
+    # Rows whose hyperparameters are those of the settings.
     plain = {k: v for k, v in runs.items() if k == Row(k.method)}
     tables += [
         score_table("Truth", "writing", runs | human_run(runs), _WRITING),

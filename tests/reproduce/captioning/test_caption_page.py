@@ -60,7 +60,7 @@ def test_words_that_the_first_method_does_not_say_are_marked(page):
         "<mark>&amp;</mark>"
     )
     assert "<b>" not in text
-    assert "<h1>What &lt;b&gt; and psst say</h1>" in text
+    assert "<h1>Captions of &lt;b&gt; and psst</h1>" in text
 
 
 def test_a_dozen_images_are_drawn_by_chance_each_once(page):
@@ -84,5 +84,5 @@ def test_pictures_and_names_are_those_of_the_rows(page):
 
 def test_silence_and_unheard_people_are_told(page):
     text = page({"a": report("", human_ranks=np.full(2, np.nan))})
-    assert rows(text, "a")[0][0] == "<i>(says nothing)</i>"
+    assert rows(text, "a")[0][0] == "<i>(empty)</i>"
     assert rows(text, "human")[0][1] == "-"

@@ -186,4 +186,4 @@ def test_the_command_keeps_a_record_and_a_figure(
     first, second = again["axes"]["draws"]["ReinMax-CV"]
     assert first["bias"] == [9.0, 9.0, 9.0] and second == draws[1]
     assert main([*arguments, "--rows", "5"]) == 2
-    assert "must hold a record of the same numbers" in capsys.readouterr().err
+    assert "must hold a record with the same options" in capsys.readouterr().err

@@ -169,7 +169,7 @@ def test_recall_by_the_fixed_listener_stands_before_that_by_the_own_one():
     cells = row(table, "PSST Multinomial")
     assert cells[3].startswith("38.0 [") and cells[6] == half(76.0)
     assert cells[8] == "38.1"
-    assert any("heard people alone" in note for note in table.notes)
+    assert any("not held" in note for note in table.notes)
     cells = row(found["Table 3"], "PSST Multinomial")
     assert cells[3].startswith("38.0 [") and cells[6] == half(76.0)
     assert found["Figure 3f"].head[1:4] == table.head[1:4]

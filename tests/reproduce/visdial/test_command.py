@@ -51,7 +51,7 @@ def test_an_interrupted_run_goes_on(arguments, tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(JointTraining, "train_step", stopped)
     assert main(arguments) == 130
-    assert "the same command goes on" in capsys.readouterr().out
+    assert "the same command resumes" in capsys.readouterr().out
     assert main(arguments) == 0
     # The first row was not trained again.
     assert len(steps) == 8 + 5
@@ -70,7 +70,7 @@ def test_an_interrupted_run_goes_on(arguments, tmp_path, monkeypatch, capsys):
 def test_generators_are_shown(arguments, tmp_path, capsys):
     assert main([*arguments, "--rows", "hciae_g_dis,hciae_g_mle"]) == 0
     said = capsys.readouterr().out
-    assert "means nothing" in said
+    assert "reproduces no claim" in said
     assert "paper mrr" in said and "71.55" in said
     assert "hciae_g_dis - hciae_g_mle" in said
     assert "Table 3" in said and "(z3)" in said

@@ -55,7 +55,7 @@ def test_all_dialogs_are_there_without_rounds_that_are_absent(page):
     text = page(study, rows=["hciae_g_mle"], dialogs=100)
     assert "<img" not in text and text.count("<article>") == 8
     there = int((study.data.test.question_index >= 0).sum())
-    assert text.count("(says nothing)") == there < 8 * study.data.test.rounds
+    assert text.count("(empty)") == there < 8 * study.data.test.rounds
 
 
 def test_text_is_escaped(page):

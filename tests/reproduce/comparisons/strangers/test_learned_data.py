@@ -75,7 +75,7 @@ def test_the_command_trains_a_panel_and_tells_recall(
     with run_eagerly():
         assert command.main(line) == 0
     told = capsys.readouterr().out
-    assert "learned from 8 images of tiny, 6 of which speakers learn" in told
+    assert "trained on 8 images of tiny, 6 of them training images" in told
     assert "bag_of_words" in told and "spread" in told
     assert command.main([*line, "--strangers-split", "train+test"]) == 2
     assert "another study's" in capsys.readouterr().err

@@ -213,7 +213,7 @@ def test_truth_is_a_metric_of_any_paper_where_it_is_known(study, tmp_path):
     words = [word for _, word in zip(range(99), study.data.vocabulary.words)]
     objects = ObjectSynonyms([[word] for word in words])
     options = {"metrics": ["truth", "chair"], "objects": objects, "verbose": 0}
-    with pytest.raises(ValueError, match="`metrics` must be known of the data"):
+    with pytest.raises(ValueError, match="`metrics` must be available for"):
         Experiment(SLE, data(), SLE_TINY, tmp_path / "a", **options)
     with run_eagerly():
         made = Experiment(SLE, study.data, SLE_TINY, tmp_path / "b", **options)
