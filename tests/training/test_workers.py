@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcap.training import MultiWorkerStrategy
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
+from tfcap.training._tensorflow import MultiWorkerStrategy
 from tfcap.training.workers import of_workers
 
 # What several workers do is in `two_workers.py`.

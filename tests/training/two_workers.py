@@ -24,10 +24,10 @@ from tfcap.data.step_pipeline import row_pipeline
 from tfcap.data.step_pipeline import step_pipeline
 from tfcap.objectives import TeacherForcing
 from tfcap.training import JointTraining
-from tfcap.training import MultiWorkerStrategy
 from tfcap.training import from_chief
 from tfcap.training import is_chief
 from tfcap.training import open_strategy
+from tfcap.training._tensorflow import MultiWorkerStrategy
 
 
 def check(found, what):

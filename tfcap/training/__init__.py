@@ -1,7 +1,5 @@
 """Training: the model with a train step, callbacks, checkpoints."""
 
-from tfcap.training.backend import MultiWorkerStrategy
-from tfcap.training.backend import open_strategy
 from tfcap.training.dataset_inputs import generate
 from tfcap.training.evaluator import EvaluationCallback
 from tfcap.training.evaluator import Evaluator
@@ -19,3 +17,4 @@ from tfcap.training.resume import Resume
 from tfcap.training.speaker_report import SpeakerReport
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
+from tfcap.training.workers import open_strategy

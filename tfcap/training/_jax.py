@@ -304,17 +304,5 @@ def strategy_of(model: Any = None) -> None:
     """No strategy: `keras.distribution` is another matter."""
 
 
-class MultiWorkerStrategy:
-    """Rejects: several processes train by `keras.distribution` on JAX."""
-
-    def __init__(self, *args, **kwargs):
-        raise RuntimeError(
-            "MultiWorkerStrategy needs TensorFlow as the backend of Keras. "
-            "Received: jax. Use `keras.distribution.initialize()` and "
-            "`keras.distribution.DataParallel()`."
-        )
-
-
 def open_strategy() -> keras.distribution.DataParallel:
-    """Returns a `keras.distribution.DataParallel` of all devices."""
     return keras.distribution.DataParallel()

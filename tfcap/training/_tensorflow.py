@@ -258,20 +258,6 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
     others, and is rejected. So the last batch must have a row for every
     replica, too. A data set whose `auto_shard_policy` is another than `AUTO`
     and `DATA` is taken as it is.
-
-    Make it before anything else of TensorFlow, with `TF_CONFIG` in the
-    environment; `tfcap.training.open_strategy()` does.
-
-    Args:
-        cluster_resolver: As TensorFlow's. Defaults to `None`, one that reads
-            `TF_CONFIG`.
-        communication_options: As TensorFlow's.
-
-    Example:
-
-    >>> strategy = tfcap.training.MultiWorkerStrategy()
-    >>> strategy.num_replicas_in_sync
-    1
     """
 
     def reduce(self, reduce_op, value, axis):
@@ -331,30 +317,9 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
             )
 
 
-def open_strategy():
-    """Returns the `tf.distribute.Strategy` for the devices and environment.
-
-    With `TF_CONFIG`, as `python -m tfcap.launch` sets it,
-    `tfcap.training.MultiWorkerStrategy`; otherwise that of all GPUs that there
-    are, and of the one device where there are not several. Models are built
-    under its `scope()`, and batches are global: more devices train the same
-    model faster. Call it before anything else of TensorFlow.
-
-    With `TF_CONFIG` TensorFlow opens a server that asks nobody who they are:
-    whoever reaches its port reads and writes files as this user. The launcher
-    hides it in a network namespace, or says that it does not; in a job that
-    sets `TF_CONFIG` itself, close the port to all but the workers.
-
-    Returns:
-        `tf.distribute.Strategy`.
-
-    Example:
-
-    >>> with tfcap.training.open_strategy().scope():
-    ...     network = keras.Sequential([keras.layers.Dense(2)])
-    """
-    if os.environ.get("TF_CONFIG"):
-        return MultiWorkerStrategy()
+def open_strategy(cluster_resolver: Any = None) -> tf.distribute.Strategy:
+    if cluster_resolver or os.environ.get("TF_CONFIG"):
+        return MultiWorkerStrategy(cluster_resolver)
     if len(tf.config.list_logical_devices("GPU")) > 1:
         return tf.distribute.MirroredStrategy()
     return tf.distribute.get_strategy()

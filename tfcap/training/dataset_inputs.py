@@ -11,7 +11,7 @@ import numpy as np
 
 from tfcap._ops.sequences import dense
 from tfcap.decoding import Decoder
-from tfcap.training.backend import backend
+from tfcap.training.backends import backend
 
 #: The cardinality of a `tf.data.Dataset` without an end.
 _INFINITE = -1

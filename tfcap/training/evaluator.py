@@ -22,7 +22,7 @@ from tfcap.rewards.retrieval import check_embedder
 from tfcap.rewards.reward import check_vocabulary
 from tfcap.text import TrainingCaptions
 from tfcap.text import as_vocabulary
-from tfcap.training.backend import backend
+from tfcap.training.backends import backend
 from tfcap.training.dataset_inputs import concatenated
 from tfcap.training.dataset_inputs import dataset_pairs
 from tfcap.training.speaker_report import RETRIEVAL

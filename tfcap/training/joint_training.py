@@ -20,7 +20,7 @@ from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
 from tfcap.objectives import Objective
 from tfcap.training import rollout_updates
-from tfcap.training.backend import backend
+from tfcap.training.backends import backend
 from tfcap.training.refusals import check_built
 from tfcap.training.refusals import check_learner
 from tfcap.training.refusals import checked_optimizers

@@ -12,7 +12,7 @@ from tfcap._ops import without_start
 from tfcap._ops.sequences import batch_entry
 from tfcap.decoding import score_candidates
 from tfcap.metrics import RankingReport
-from tfcap.training.backend import backend
+from tfcap.training.backends import backend
 from tfcap.training.dataset_inputs import concatenated
 from tfcap.training.dataset_inputs import dataset_pairs
 

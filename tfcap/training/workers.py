@@ -11,7 +11,39 @@ import json
 
 import numpy as np
 
-from tfcap.training.backend import backend
+from tfcap.training.backends import backend
+
+
+def open_strategy(cluster_resolver=None):
+    """Returns the strategy for the devices and the environment.
+
+    On TensorFlow, with `TF_CONFIG` as `python -m tfcap.launch` sets it, or
+    with a resolver, a `tf.distribute.MultiWorkerMirroredStrategy` that Keras 3
+    can train under; otherwise the strategy of all GPUs, and of the one device
+    where there are not several. On JAX, a `keras.distribution.DataParallel` of
+    all devices. Models are built under its `scope()`, and batches are global:
+    more devices train the same model faster. Call it before anything else of
+    TensorFlow.
+
+    With `TF_CONFIG` TensorFlow opens a server that authenticates nobody:
+    whoever reaches its port reads and writes files as this user. The launcher
+    hides it in a network namespace, or says that it does not; in a job that
+    sets `TF_CONFIG` itself, close the port to all but the workers.
+
+    Args:
+        cluster_resolver: `tf.distribute.cluster_resolver.ClusterResolver` of
+            several workers. Defaults to `None`, one that reads `TF_CONFIG`.
+
+    Returns:
+        `tf.distribute.Strategy`, or `keras.distribution.DataParallel`.
+
+    Example:
+
+    >>> with tfcap.training.open_strategy().scope():
+    ...     network = keras.Sequential([keras.layers.Dense(2)])
+    """
+    given = () if cluster_resolver is None else (cluster_resolver,)
+    return backend.open_strategy(*given)
 
 
 def is_chief(model=None):

@@ -2,10 +2,9 @@
 
 import keras
 
+__all__ = ["backend"]
+
 if keras.backend.backend() == "jax":
     from tfcap.training import _jax as backend
 else:
     from tfcap.training import _tensorflow as backend
-
-MultiWorkerStrategy = backend.MultiWorkerStrategy
-open_strategy = backend.open_strategy
