@@ -14,10 +14,13 @@ from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff.axis_ranks import axis_rank
 from tensorboard_plugin_tfcap.tradeoff.axis_ranks import is_bookkeeping
 from tensorboard_plugin_tfcap.tradeoff.axis_ranks import kind
+from tensorboard_plugin_tfcap.tradeoff.axis_ranks import widest
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import is_categorical
 from tensorboard_plugin_tfcap.tradeoff.metric_names import is_other_listener
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
+from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_pool
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+from tensorboard_plugin_tfcap.tradeoff.metric_names import recall_at
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 from tensorboard_plugin_tfcap.tradeoff.style import KnownTitles
@@ -80,7 +83,8 @@ class Dataset:
     @cached_property
     def presets(self):
         """Presets by id: those of the comparison, and pairs of axes."""
-        usual, own = axis_presets(self.metrics), self.comparison.presets
+        usual = axis_presets(self.metrics, self.points)
+        own = self.comparison.presets
         return {**own, **{k: v for k, v in usual.items() if k not in own}}
 
     def title(self, method):
@@ -111,8 +115,8 @@ class Dataset:
         return self.metrics[name]
 
     def axes(self, x=None, y=None):
-        """The metrics of both axes, by default those that oppose most."""
-        default = default_axes(self.metrics)
+        """The metrics of both axes, see `default_axes()`."""
+        default = default_axes(self.metrics, self.points)
         if default is None and not (x and y):
             return None
         return self.metric(x or default[0]), self.metric(y or default[1], "y")
@@ -245,11 +249,12 @@ def best_metric(metrics, query):
     return metric
 
 
-def default_axes(metrics):
+def default_axes(metrics, points=()):
     """Names of the axes, or `None` where there are no two metrics.
 
     First come those that HParams are configured to show, then a metric of
-    naturalness and one of recall, then what was measured on held-out data.
+    naturalness and one of recall, then what was measured on held-out data. Of
+    a recall at several ranks, it is the one in which the points differ most.
     """
     ranked = sorted(metrics.values(), key=axis_rank)
     useful = [m for m in ranked if m.featured and not is_bookkeeping(m)]
@@ -262,7 +267,9 @@ def default_axes(metrics):
             others = [n for n in others if n.endswith("r@10")]
             preferred = (*preferred[:2], *others, *preferred[2:])
         names.sort(key=[*preferred, *names].index)
-        first += [metrics[name] for name in names[:1]]
+        first += [
+            metrics[widest(_ranks(name, names), points)] for name in names[:1]
+        ]
     one, *others = dict.fromkeys([*first, *ranked]) or [None]
     if not others:
         return None
@@ -273,3 +280,9 @@ def default_axes(metrics):
         # What should rise is upright.
         chosen.sort(key=lambda m: m.sign)
     return tuple(metric.name for metric in chosen)
+
+
+def _ranks(name, names):
+    """A recall by one listener at all its ranks; any other metric alone."""
+    others = [n for n in names if recall_at(n) and recall_at(name)]
+    return [name, *(n for n in others if metric_pool(n) == metric_pool(name))]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tensorboard_plugin_tfcap.tradeoff.metric_names import bare_name
-from tensorboard_plugin_tfcap.tradeoff.metric_names import listener_of
+from tensorboard_plugin_tfcap.tradeoff.metric_names import listener_title
 from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
 from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
@@ -77,15 +77,15 @@ def equality(rows, x, y) -> str:
     """The line on which both axes are equal, in words.
 
     Returns:
-        `"own = strangers"`, or `""` where the axes are not of one measure, or
-        one has percent and the other shares.
+        `"own listener = held-out listeners"`, or `""` where the axes are of
+        two measures, or one has percent and the other shares.
     """
     if not rows or x is y or bare_name(x.name) != bare_name(y.name):
         return ""
     above = {max(row[name] for row in rows) > 1 for name in "xy"}
     if len(above) > 1:
         return ""
-    listeners = [listener_of(metric.name) or "own" for metric in (y, x)]
+    listeners = [listener_title(metric.name) for metric in (y, x)]
     return " = ".join(listeners) if len({*listeners}) > 1 else "both equal"
 
 

@@ -9,6 +9,7 @@ from tensorboard_plugin_tfcap.hparams import lending
 from tensorboard_plugin_tfcap.matching import search
 from tensorboard_plugin_tfcap.name_parts import name_settings
 from tensorboard_plugin_tfcap.name_parts import plain_value
+from tensorboard_plugin_tfcap.other_tabs import FIRST
 
 BY_ALL, BY_HPARAMS, BY_RUN = "auto", "hparams", "run"
 #: Names of a setting that tells repetitions apart.
@@ -42,7 +43,7 @@ class RunName:
 
     def metric_of(self, tag: str) -> str:
         """The name of a metric of the whole run."""
-        name = self.metric or tag
+        name = (self.metric or tag).removeprefix(FIRST)
         return f"{self.part}/{name}" if self.part else name
 
 

@@ -147,10 +147,10 @@ def select(dataset: Dataset, query: Query) -> Selection:
     )
     notices += sentences
     settings = {point.run: point.params for point in points}
+    axes = dataset.axes(query.x, query.y)
     if query.curve:
         points = named_curves(points, query.curve, order, dataset.titles)
         dataset = replace(dataset, points=points)
-    axes = dataset.axes(query.x, query.y)
     if axes is None:
         return Selection(dataset, query, None, None, order, {}, {}, notices)
     unknown = [metric.title for metric in axes if not metric.sign]

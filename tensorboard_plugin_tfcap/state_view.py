@@ -30,7 +30,7 @@ def state_view(
 ) -> dict:
     """The state of a log."""
     metrics = dataset.metrics
-    axes = default_axes(metrics) or (None, None)
+    axes = default_axes(metrics, dataset.points) or (None, None)
     order, points = dataset.order(None, query.curve), dataset.points
     if query.curve:
         points = named_curves(points, query.curve, order, dataset.titles)

@@ -30,6 +30,7 @@ from tensorboard_plugin_tfcap.metadata import short_text
 from tensorboard_plugin_tfcap.other_tabs import scalar_values
 from tensorboard_plugin_tfcap.other_tabs import settings_value
 from tensorboard_plugin_tfcap.thumbnails import thumbnail
+from tensorboard_plugin_tfcap.tradeoff.metric_names import grouped_name
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.written import filled_text
 from tensorboard_plugin_tfcap.written import numbers
@@ -169,8 +170,14 @@ class TradeoffWriter:
         self._described = set()
         self._directory, self._file = os.fspath(directory), None
 
-    def point(self, step: int, metrics):
+    def point(self, step: int, metrics, training=None):
         """Writes what was measured at a step.
+
+        Args:
+            metrics: Dict of numbers by name.
+            training: Dict of numbers by name that training logged, such as
+                the loss: written for TensorBoard's Time Series alone.
+                Optional.
 
         What is NaN or infinite is logged as that: a run that diverges is seen
         to, and goes on.
@@ -189,7 +196,8 @@ class TradeoffWriter:
         known = [self._metric(name) for name in values]
         others = []
         if self._scalars:
-            others += scalar_values(values)
+            grouped = {grouped_name(n): v for n, v in values.items()}
+            others += scalar_values(grouped, training or {})
             if POINT_TAG not in self._described:
                 others.append(settings_value(self._about))
         record = small(_json(record))

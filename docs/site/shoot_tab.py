@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python docs/site/shoot_tab.py
 
-Run it again when the tab has changed. What it shows is the sweep over real
-photographs that the browser's tests hold, and of strangers, the records in
+Run it again when the tab has changed. It shows the sweep over photographs of
+the browser's tests, and for held-out listeners the records in
 `results/tradeoff_flickr8k`. Needs Chromium and Playwright.
 """
 
@@ -23,7 +23,7 @@ from tests.tensorboard_plugin_tfcap.browser import servers
 RESULTS = pathlib.Path(__file__).parents[2] / "results" / "tradeoff_flickr8k"
 OUT = pathlib.Path(__file__).parents[1] / "pictures"
 ENTRY = "data/plugin_entry.html?name=tfcap_tradeoff"
-#: Options of the address for each picture: what the page tells of.
+#: Options of the address for each picture of the page.
 PICTURES = {
     "tab": {},
     "tab_level": {"along": "y", "value": "60"},
@@ -32,11 +32,11 @@ PICTURES = {
     "tab_filter": {"where": "lambda>=0.001", "labels": "1"},
     "tab_dark": {"dark": "1", "seeds": "points"},
 }
-STRANGERS = {"tab_strangers": {"preset": "strangers", "labels": "0"}}
+HELD_OUT = {"tab_held_out": {"preset": "held_out", "labels": "0"}}
 
 
 def shoot(page, address, name, options):
-    """Opens the tab's own page at some options, and keeps a picture."""
+    """Opens the tab's own page with options, and saves a picture."""
     page.emulate_media(color_scheme="dark" if "dark" in options else "light")
     words = urllib.parse.urlencode(
         {f"p.tfcap_tradeoff.{key}": value for key, value in options.items()}
@@ -64,7 +64,7 @@ def main() -> int:
         log_sweep(new, PSST, {RESULTS: records})
         logs = (
             (old, len(servers.sweep_records()), PICTURES),
-            (new, len(records), STRANGERS),
+            (new, len(records), HELD_OUT),
         )
         chromium = p.chromium.launch(
             executable_path=shutil.which("chromium"),

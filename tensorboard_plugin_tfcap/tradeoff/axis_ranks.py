@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 _WORD = re.compile(r"[^\W_]+")
 #: Of these, a metric tells how far a run is, not how good.
 _PROGRESS = frozenset(
@@ -56,6 +58,34 @@ def axis_rank(metric):
         bool(_PROGRESS & {*words[-1:]}),
         "loss" in words,
     )
+
+
+def widest(names, points) -> str:
+    """The metric in which points differ most, the first one of equals.
+
+    What counts is how far apart the middle half of the values is: of recalls
+    at several ranks, some may be near 0 or 100 % for all methods.
+
+    Args:
+        names: List of metrics.
+        points: List of `TradeoffPoint`.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import TradeoffPoint, axis_ranks
+    >>> points = [
+    ...     TradeoffPoint("run", "mine", metrics={"r@1": one, "r@10": ten})
+    ...     for one, ten in ((40.0, 97.0), (50.0, 98.0), (60.0, 99.0))
+    ... ]
+    >>> axis_ranks.widest(["r@10", "r@1"], points)
+    'r@1'
+    """
+
+    def spread(name):
+        values = [p.metrics[name] for p in points if name in p.metrics] or [0]
+        return np.subtract(*np.percentile(values, (75, 25)))
+
+    return max(names, key=spread)
 
 
 def kind(metric) -> frozenset:

@@ -48,9 +48,16 @@ _LANGUAGE = {
     "unfinished_rate": "unfinished",
     "novel_bigrams": "new bigrams",
     "novel_trigrams": "new trigrams",
-    "private_language": "own less strangers' recall@10",
+    "private_language": "own less held-out recall@10",
 }
 _OTHERS = _TRUTH | _LANGUAGE | {"clip_score": "CLIPScore"}
+#: Scores of the captions alone that papers seldom print.
+_DETAILS = {
+    *_LANGUAGE,
+    *"bleu_1 bleu_2 bleu_3 bad_ending_rate distinct_captions".split(),
+    *"mean_length novelty repeated_bigrams repeated_trigrams".split(),
+    *"self_bleu vocabulary_size".split(),
+}
 _PREFIXES = (
     *("train_", "training_", "val_", "valid_", "validation_", "test_"),
     *("eval_", "dev_", "human_", "fixed_", "unseen_", "image_to_text_"),
@@ -61,7 +68,7 @@ _LISTENERS = ("strangers_", "fixed_", "unseen_")
 _FAIREST = ("strangers ", "fixed ")
 #: Prefixes that are told after a metric's name.
 _AFTER = {
-    "strangers ": "strangers",
+    "strangers ": "held-out listeners",
     "fixed ": "fixed listener",
     "unseen ": "unseen listener",
     "beam ": "beam search",
@@ -229,6 +236,41 @@ def listener_of(name):
     for token in _without_listener(words).split():
         tokens.remove(token)
     return " ".join(tokens)
+
+
+def listener_title(name):
+    """The listener that a metric is of, in words.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import metric_names
+    >>> names = "strangers_r@1", "my_clip_r@1", "r@1"
+    >>> [metric_names.listener_title(name) for name in names]
+    ['held-out listeners', 'my_clip listener', 'own listener']
+    """
+    listener = listener_of(name) or "own"
+    return _AFTER.get(f"{listener} ", f"{listener} listener")
+
+
+def grouped_name(name):
+    """A metric's name below a group, unless it is among the first to look at.
+
+    TensorBoard groups cards by what stands before a slash.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import metric_names
+    >>> names = "r@1", "fixed_r@1", "fixed_mrr", "human_first_r@1", "bleu_1"
+    >>> [metric_names.grouped_name(name) for name in names]
+    ['r@1', 'fixed_r@1', 'fixed/mrr', 'human_first/r@1', 'language/bleu_1']
+    """
+    words, base = _split(name)
+    if "/" in name or (is_other_listener(name) and recall_at(name)):
+        return name
+    if words:
+        group = words.strip().replace(" ", "_")
+        return f"{group}/{name[len(words) :]}"
+    return f"language/{name}" if base in _DETAILS else name
 
 
 def bare_name(name):
