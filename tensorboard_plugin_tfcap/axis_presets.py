@@ -1,4 +1,4 @@
-"""Pairs of axes that belong together, by the names of a log's metrics."""
+"""Pairs of axes that belong together, by the names of metrics."""
 
 from tensorboard_plugin_tfcap.comparison import Preset
 from tensorboard_plugin_tfcap.tradeoff.axis_ranks import widest
@@ -9,9 +9,9 @@ from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
 from tensorboard_plugin_tfcap.tradeoff.metric_names import own_pool
 
 _RECALL, _PRECISION = "truth_recall", "truth_precision"
-#: Listeners that are taken before others.
+#: Held-out listeners that are preferred.
 _FAIREST = ("strangers", "fixed")
-#: Words of names that tell of no decoding of the speaker's.
+#: Words of metrics that are not of the speaker's captions by one listener.
 _APART = ("human ", "image to text ")
 
 

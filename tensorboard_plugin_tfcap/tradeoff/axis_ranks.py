@@ -1,16 +1,16 @@
-"""Ranks of metrics of any log: what people would look at first."""
+"""Order in which metrics of any log are offered as axes."""
 
 import re
 
 import numpy as np
 
 _WORD = re.compile(r"[^\W_]+")
-#: Of these, a metric tells how far a run is, not how good.
+#: Words of metrics that tell how far a run is, not how good.
 _PROGRESS = frozenset(
     "epoch epochs step steps iteration iterations iter time seconds sec "
     "duration eta memory count examples tokens batch batches progress".split()
 )
-#: Of these words, or pairs of words, it tells how a run is trained.
+#: Words, or pairs of words, of metrics that tell how a run is trained.
 _SETTINGS = frozenset(
     "lr learning_rate hp_metric grad gradient gradients grad_norm momentum "
     "weight_decay gpu cpu".split()
@@ -21,7 +21,7 @@ _WHERE = _HELD_OUT | _TRAINING | _PROGRESS | {"hparam", "final"}
 
 
 def is_bookkeeping(metric) -> bool:
-    """Check whether a metric keeps books: epochs, time, learning rates.
+    """Check whether a metric is bookkeeping: epochs, time, learning rates.
 
     Example:
 
@@ -89,7 +89,7 @@ def widest(names, points) -> str:
 
 
 def kind(metric) -> frozenset:
-    """The words of a metric without those of the data that it is measured on.
+    """The words of a metric without those of a split or of progress.
 
     Example:
 
