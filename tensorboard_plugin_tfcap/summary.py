@@ -266,10 +266,10 @@ class TradeoffWriter:
                 raise
             raise OSError(
                 errno.ENOSPC,
-                "`directory` must be on a disk with free space. Received: "
+                "`directory` must be on a disk with room. Received: "
                 f"directory={self._directory!r}, and no space left on device. "
-                "Earlier points are kept. Free some space and run the same "
-                "command again.",
+                "What was written is kept. Make room, and run the same command "
+                "again.",
             ) from error
 
 
