@@ -82,7 +82,7 @@ class Selection:
         return preset if preset is not None and preset.panels else None
 
     def line(self):
-        """The line that was asked for, as a dict, or `None`."""
+        """The line as a dict, or `None`: without curves, none is automatic."""
         query = self.query
         if query.value is None or not self.curves or not self.joined:
             return None
@@ -98,7 +98,8 @@ class Selection:
         value = query.value
         if value == "auto":
             value = operating_point(self.curves, of, less=held.sign < 0)
-            value = (low + high) / 2 if value is None else value
+            if value is None:
+                return None
         found = {"along": along, "value": value, "low": low, "high": high}
         reached = self._reached(of, value)
         if not reached:

@@ -65,7 +65,7 @@ export class Figure {
       plot_bgcolor: color,
       // In a narrow window, names at curves would overlap.
       annotations: (layout.annotations ?? []).filter(({ name }) =>
-        !named(name) || this.width() >= 720)
+        !named(name) || this.width() >= 640)
         .map((note) => ({ ...note, captureevents: named(note.name) !== "" })),
       shapes: (layout.shapes ?? []).filter((shape) => shape.name !== "line"),
     }, CONFIG);

@@ -33,8 +33,9 @@ export class Level {
       this.along.querySelectorAll("span")[i].textContent =
         title(answer, along);
     });
-    // Small multiples have no line.
-    this.root.hidden = answer.panels.length > 1 && !line;
+    // Several panels have no line, nor have points without curves.
+    this.root.hidden = !line && (answer.panels.length > 1 ||
+      state.get("value") !== "off");
     this.along.sync(line ? line.along : "off");
     this.input.hidden = this.auto.hidden = !line;
     this.auto.disabled = !state.get("value");
