@@ -2,7 +2,7 @@
 
 A file is a sequence of records: eight bytes of length, a checksum of these,
 the data, and a checksum of the data, all little-endian. A record that is cut
-off at the end of a file may still be being written, and is no damage.
+off at the end of a file may still be in progress and is not damaged.
 """
 
 import math

@@ -99,10 +99,10 @@ class JointTraining(keras.Model):
     It trains under `compile()` and `fit()` with callbacks, `tf.data`, mixed
     precision and `tf.distribute`, and is not itself saved: save its networks.
 
-    `loss` and the rewards are logged by their own names, and what is known of
-    a reward below it, as in `cider_d/std`: a group of TensorBoard. Where
-    learners have different objectives, they are logged below each learner's
-    name, as in `speaker/loss`; a shared objective is logged once.
+    `loss` and the rewards are logged by their names, and details of a reward
+    below its name, as in `cider_d/std`, which TensorBoard groups. Learners
+    with different objectives have groups of their own, as in `speaker/loss`;
+    an objective that learners share is logged once.
 
     Learners may take turns: two that alternate have `every=2` and the offsets
     0 and 1. A learner steps when `turn % every == offset`; otherwise its
