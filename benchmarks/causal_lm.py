@@ -307,7 +307,7 @@ def our_steps(sizes, rounds):
         # A human caption, which nothing reads: rows without one are absent.
         batch = {"prompt": prompt, "caption": np.full((len(prompt), 1, 1), 4)}
         logs = model.train_on_batch(batch, return_dict=True)
-        length = float(logs[f"{reward.name}_mean_length"])
+        length = float(logs[f"{reward.name}/mean_length"])
         turns.taken(tokens=round(length * rows))
         step += 1
 

@@ -1,5 +1,5 @@
-"""A TensorBoard plugin that draws recall against naturalness.
+"""A TensorBoard plugin that plots recall against naturalness.
 
-It starts without Keras, TensorFlow and tfcap: whatever is installed beside it,
-TensorBoard starts, too.
+It loads without Keras and TensorFlow, so that TensorBoard starts whatever else
+is installed.
 """

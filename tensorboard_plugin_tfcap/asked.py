@@ -1,6 +1,6 @@
-"""Refusals of what a command or a notebook asks of a log that lacks it.
+"""Checks of the options of a command or a notebook against a log.
 
-On the tab's page a log may still grow: there it is passed over.
+The tab ignores what a log lacks: there, the log may still grow.
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tensorboard_plugin_tfcap.selection import select
 
 
 def check_asked(selection, query):
-    """Rejects names that nothing in a log has, and options without effect.
+    """Rejects names that a log lacks, and options without effect.
 
     Args:
         selection: `Selection` of the query.
@@ -34,7 +34,7 @@ def check_asked(selection, query):
     for name, names in known.items():
         asked = getattr(query, name) or ()
         _check(name, (asked,) if isinstance(asked, str) else asked, names)
-    # `baseline` is forgotten by the selection where it is not there.
+    # The selection drops a `baseline` that is absent.
     if query.baseline and selection.query.baseline is None:
         _check("baseline", [query.baseline], selection.groups)
     if query.usual is not None and selection.preset() is None:
@@ -47,19 +47,19 @@ def check_asked(selection, query):
 
 
 def why_empty(selection, query) -> str:
-    """Says why nothing of a log is left to be drawn."""
+    """Says why there is nothing to draw."""
     points = selection.dataset.points
     for reason in selection.notices:
         if reason.startswith("No run "):
             return f"{reason} The log has {len(points)}."
     if query.group and not points:
         return (
-            "`group` must match tags of runs. Received: "
+            "`group` must match names of runs. Received: "
             f"group={query.group!r:.120}, which matches none."
         )
     if {*selection.groups} and {*selection.groups} <= {*query.hide}:
         return (
-            "`hide` must leave a method. Received: all of "
+            "`hide` must leave at least one method. Received: all of "
             f"{', '.join(selection.groups)}."
         )
     metrics = ", ".join(list(selection.dataset.metrics)[:8])
@@ -75,7 +75,7 @@ def why_empty(selection, query) -> str:
 def _check_titles(name, asked, dataset, selection, query):
     if not {*asked} - {*selection.groups}:
         return
-    # Methods that other options left out are there nevertheless.
+    # Methods that other options leave out may be named.
     every = replace(query, runs=None, where=(), hide=(), focus=())
     _check(name, asked, [*select(dataset, every).groups, *selection.groups])
 

@@ -1,27 +1,31 @@
-"""Pairs of axes that belong together, by the names of a log's metrics."""
+"""Pairs of axes that belong together, by the names of metrics."""
 
 from tensorboard_plugin_tfcap.comparison import Preset
+from tensorboard_plugin_tfcap.tradeoff.axis_ranks import widest
 from tensorboard_plugin_tfcap.tradeoff.metric_names import bare_name
 from tensorboard_plugin_tfcap.tradeoff.metric_names import listener_of
+from tensorboard_plugin_tfcap.tradeoff.metric_names import listener_title
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
 from tensorboard_plugin_tfcap.tradeoff.metric_names import own_pool
 
 _RECALL, _PRECISION = "truth_recall", "truth_precision"
-#: Listeners that are taken before others.
+#: Held-out listeners that are preferred.
 _FAIREST = ("strangers", "fixed")
-#: Words of names that tell of no decoding of the speaker's.
+#: Words of metrics that are not of the speaker's captions by one listener.
 _APART = ("human ", "image to text ")
 
 
-def axis_presets(metrics) -> dict:
+def axis_presets(metrics, points=()) -> dict:
     """Presets of two axes that a log of such metrics offers.
 
-    `truth` sets `truth_recall` against `truth_precision`, and `strangers` sets
-    `r@K` of the own listener against that of one that never met the speaker;
-    `beam_truth` and so on are those of other decodings or folders.
+    `truth` sets `truth_recall` against `truth_precision`, and `held_out` sets
+    `r@K` of the own listener against that of a held-out one, at the K at which
+    the held-out recalls of the points differ most; `beam_truth` and so on are
+    those of other decodings or folders.
 
     Args:
         metrics: Dict of `Metric` by name.
+        points: List of `TradeoffPoint`. Defaults to none: K is 10 if it can.
 
     Returns:
         Dict of `Preset` by id.
@@ -33,7 +37,7 @@ def axis_presets(metrics) -> dict:
     >>> names = "r@10", "strangers_r@10", "beam_r@10", "truth_recall"
     >>> presets = axis_presets({name: named_metric(name) for name in names})
     >>> [(preset.id, preset.x, preset.y) for preset in presets.values()]
-    [('strangers', 'strangers_r@10', 'r@10')]
+    [('held_out', 'strangers_r@10', 'r@10')]
     """
     pools = {}
     for metric in sorted(metrics.values(), key=metric_order):
@@ -43,7 +47,7 @@ def axis_presets(metrics) -> dict:
     found = [
         preset
         for pool, names in pools.items()
-        for preset in (_truth(pool, names), _strangers(pool, names))
+        for preset in (_truth(pool, names), _held_out(pool, names, points))
         if preset is not None
     ]
     return {preset.id: preset for preset in found}
@@ -57,7 +61,7 @@ def _truth(pool, names):
     return _preset(pool, "truth", title, by_name[_PRECISION], by_name[_RECALL])
 
 
-def _strangers(pool, names):
+def _held_out(pool, names, points):
     recalls = {}
     for name in names:
         if bare_name(name).startswith("r@"):
@@ -66,18 +70,13 @@ def _strangers(pool, names):
     pairs = {k: v for k, v in recalls.items() if "" in v and len(v) > 1}
     if not pairs:
         return None
-    at = "r@10" if "r@10" in pairs else next(iter(pairs))
-    others = [name for name in pairs[at] if name]
+    ranks = sorted(pairs, key=lambda at: at != "r@10")
+    others = [name for name in pairs[ranks[0]] if name]
     listener = min(others, key=[*_FAIREST, *others].index)
-    whose = (
-        "strangers\u2019"
-        if listener == "strangers"
-        else f"the {listener} listener\u2019s"
-    )
-    return _preset(
-        *(pool, "strangers", f"Own recall against {whose}"),
-        *(pairs[at][listener], pairs[at][""]),
-    )
+    heard = [pairs[at][listener] for at in ranks if listener in pairs[at]]
+    x = widest(heard, points)
+    title = f"Recall, own against {listener_title(x)}"
+    return _preset(pool, "held_out", title, x, pairs[bare_name(x)][""])
 
 
 def _preset(pool, name, title, x, y):

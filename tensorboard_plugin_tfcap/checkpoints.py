@@ -1,15 +1,15 @@
-"""Steps at which runs are compared, and which runs have come to harm."""
+"""Steps at which runs are compared, and runs that diverged."""
 
 from dataclasses import replace
 
-#: Runs that a sentence names.
+#: How many runs a sentence names.
 _MOST = 5
 
 
 def merged(points):
-    """A run's last point, with the last value of all that it has measured.
+    """A run's last point, with the last value of every metric.
 
-    What was NaN or infinite the last time has no value.
+    A metric that was NaN or infinite the last time has no value.
     """
     metrics, diverged = {}, set()
     for point in points:
@@ -23,14 +23,14 @@ def merged(points):
 
 
 def at_checkpoint(points, at: str, histories, hidden=()):
-    """Points of a checkpoint that hangs on several runs.
+    """Points at a checkpoint that depends on several runs.
 
     Args:
         points: List of `TradeoffPoint`, the last or best one of each run.
         at: String, as of `Query`.
         histories: Dict of lists of points by run, for `"common"`.
-        hidden: Names of runs that are not shown: no other one waits for them,
-            and no notice tells of them. Defaults to none.
+        hidden: Names of runs that are not shown: they neither count nor are
+            mentioned in notices. Defaults to none.
 
     Returns:
         List of points and list of notices.
@@ -42,8 +42,7 @@ def at_checkpoint(points, at: str, histories, hidden=()):
     >>> points = [TradeoffPoint(run, "mine", step=9) for run in "ab"]
     >>> points.append(TradeoffPoint("c", "mine", step=4))
     >>> at_checkpoint(points, "finished", {})[1]
-    ['Finished runs alone: left out are 1 of 3, behind others of their method:
-    c.']
+    ['Finished runs only: 1 of 3 left out, behind others of their method: c.']
     """
     if not points or at not in ("finished", "common"):
         return points, []
@@ -57,7 +56,7 @@ def at_checkpoint(points, at: str, histories, hidden=()):
             return points, []
         behind = {*late}
         return [point for point in points if point.run not in behind], [
-            f"Finished runs alone: left out are {len(late)} of {len(counted)}, "
+            f"Finished runs only: {len(late)} of {len(counted)} left out, "
             f"behind others of their method: {run_names(late)}."
         ]
     step = min(point.step for point in counted)
@@ -66,21 +65,14 @@ def at_checkpoint(points, at: str, histories, hidden=()):
         before = [p for p in histories.get(point.run, ()) if p.step <= step]
         if before:
             last = merged(before)
-            kept.append(
-                replace(
-                    point,
-                    step=last.step,
-                    metrics=last.metrics,
-                    diverged=last.diverged,
-                    wall_time=last.wall_time,
-                )
-            )
+            names = "step", "metrics", "diverged", "wall_time"
+            kept.append(replace(point, **{n: getattr(last, n) for n in names}))
         elif point.run in hidden:
             kept.append(point)
         else:
             late.append(point.run)
     notices = [
-        f"All runs at step {step}, the last that each of {len(counted)} has "
+        f"All runs at step {step}, the last that all {len(counted)} have "
         "reached, or at their last one before it."
     ]
     if late:
@@ -106,18 +98,18 @@ def harm_notices(points) -> list[str]:
 
 
 def sampled_notices(runs, by, plugin: str) -> list[str]:
-    """Notices of runs of which TensorBoard has kept a sample alone."""
+    """Notices of runs of which TensorBoard has kept only a sample."""
     if not runs:
         return []
     return [
-        f"Best by {by.title} is that of a sample: TensorBoard keeps some of "
-        f"the steps of {run_names(runs)}. Start it with --samples_per_plugin "
-        f"{plugin}=0, and it keeps all."
+        f"Best by {by.title} is the best of a sample: TensorBoard keeps only "
+        f"some steps of {run_names(runs)}. Start it with --samples_per_plugin "
+        f"{plugin}=0 to keep all."
     ]
 
 
 def lacking_notices(runs, by) -> list[str]:
-    """Notices of runs no step of which has what is the best."""
+    """Notices of runs that never logged the metric of the best step."""
     if not runs:
         return []
     return [

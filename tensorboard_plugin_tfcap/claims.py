@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from tensorboard_plugin_tfcap.metadata import natural
 from tensorboard_plugin_tfcap.metadata import short_text
 
-#: Claims of a caption, and what it leaves out.
+#: How many claims, and how many omissions, a caption may have.
 MOST_CLAIMS = 64
 
 
@@ -13,15 +14,15 @@ class Claim:
     """A claim of a caption, and whether it is true.
 
     Args:
-        text: String, what is claimed, such as `"ball: blue"`. What is longer
-            than 200 letters is cut.
-        start: Integer, its first letter in the caption. Optional: a claim may
-            be at no place of its own.
-        end: Integer, behind its last letter.
+        text: String, what is claimed, such as `"ball: blue"`; it is cut
+            after 200 characters.
+        start: Integer, offset of its first character in the caption.
+            Optional: a claim may have no place of its own.
+        end: Integer, offset behind its last character.
 
     Raises:
         TypeError: If the text is not a string, or `true` not a boolean.
-        ValueError: If it begins and does not end.
+        ValueError: If only one of `start` and `end` is given.
 
     Example:
 
@@ -50,14 +51,14 @@ class Claim:
         ):
             return
         raise ValueError(
-            "`start` and `end` must be letters of the caption, the first and "
-            f"that behind the last. Received: start={self.start}, "
-            f"end={self.end}. Leave out both where a claim is at no place."
+            "`start` and `end` must be offsets of characters with "
+            f"start < end. Received: start={self.start}, end={self.end}. "
+            "Leave out both if the claim has no place in the caption."
         )
 
 
 def claims_content(caption: str, claims) -> list:
-    """Claims of a caption, as a record has them.
+    """Claims of a caption, as they are recorded.
 
     Raises:
         ValueError: If there are too many, or one is beyond the caption.
@@ -66,7 +67,7 @@ def claims_content(caption: str, claims) -> list:
     beyond = [c for c in claims if c.end is not None and c.end > len(caption)]
     if beyond or len(claims) > MOST_CLAIMS:
         raise ValueError(
-            f"`claims` must be at most {MOST_CLAIMS}, at letters of their "
+            f"`claims` must be at most {MOST_CLAIMS}, within their "
             f"caption. Received: {len(claims)} claims of {caption!r:.80}"
             + (f", with {beyond[0]}." if beyond else ".")
         )
@@ -82,10 +83,10 @@ def claims_content(caption: str, claims) -> list:
 
 
 def read_claims(content, caption: str):
-    """Claims of a record, those that can be read.
+    """Reads the claims of a record, without those that are malformed.
 
     Returns:
-        List of `Claim`, or `None` where the record tells of none.
+        List of `Claim`, or `None` where the record has no list of them.
     """
     if not isinstance(content, list):
         return None
@@ -94,7 +95,7 @@ def read_claims(content, caption: str):
         text = short_text(one.get("text")) if isinstance(one, dict) else ""
         if not text or not isinstance(one.get("true"), bool):
             continue
-        start, end = (_whole(one.get(name)) for name in ("start", "end"))
+        start, end = (natural(one.get(name)) for name in ("start", "end"))
         if start is None or end is None or not start < end <= len(caption):
             start = end = None
         claims.append(Claim(text, one["true"], start, end))
@@ -102,13 +103,13 @@ def read_claims(content, caption: str):
 
 
 def read_missing(content) -> list:
-    """Texts of a record, of what a caption leaves out."""
+    """Reads what a caption leaves out."""
     texts = content if isinstance(content, list) else []
     return list(filter(None, map(short_text, texts[:MOST_CLAIMS])))
 
 
 def marked_caption(caption: str, claims) -> list:
-    """Pieces of a caption: what is false of each.
+    """Splits a caption where its false claims begin and end.
 
     Args:
         claims: List of `Claim`, or `None`.
@@ -130,8 +131,3 @@ def marked_caption(caption: str, claims) -> list:
         texts = [c.text for c in wrong if c.start <= start and end <= c.end]
         pieces.append((caption[start:end], ", ".join(dict.fromkeys(texts))))
     return pieces
-
-
-def _whole(value):
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and value >= 0 else None

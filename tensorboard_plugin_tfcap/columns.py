@@ -9,13 +9,13 @@ from tensorboard_plugin_tfcap.tradeoff.point import rounded
 
 
 def add_columns(rows, selection) -> list[dict]:
-    """Gives each row its values of the columns that a query asks for.
+    """Adds the columns that a query asks for to each row.
 
-    A metric's value is the mean over the row's runs; a parameter of which
-    they have several values is listed.
+    A metric's value is the mean over the row's runs; several values of a
+    parameter are listed.
 
     Returns:
-        List of dicts of `id`, `title` and `extra`, the heads of the columns.
+        List of dicts of `id`, `title` and `extra`, the columns' headings.
 
     Raises:
         QueryError: If there is no such metric or parameter.
@@ -35,7 +35,7 @@ def add_columns(rows, selection) -> list[dict]:
 
 
 def run_values(selection) -> dict:
-    """Dicts of what each run has in these columns, by run."""
+    """Dicts of the values of each run in these columns, by run."""
     wanted = selection.query.columns
     values = {}
     for points in selection.groups.values() if wanted else ():

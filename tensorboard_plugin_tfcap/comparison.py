@@ -1,7 +1,7 @@
 """Presentation of a comparison of methods: titles, presets, references.
 
-A log may hold it, as `summary.write_comparison()` writes it, and so may a file
-of JSON that a user names.
+It comes from the log, where `summary.write_comparison()` wrote it, or from a
+JSON file.
 """
 
 import json
@@ -19,24 +19,24 @@ from tensorboard_plugin_tfcap.metadata import plain_parameters
 from tensorboard_plugin_tfcap.metadata import short_text
 from tensorboard_plugin_tfcap.tradeoff.point import Reference
 
-#: Panels of a preset.
+#: Most panels of a preset.
 _MOST_PANELS = 12
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A figure to ask for by name: a line across two axes, or several panels.
+    """A named figure: a pair of axes, a line across them, or several panels.
 
     Args:
         x: String, a metric. Optional; so are all below.
         along: `"x"` or `"y"`, the axis of the line.
         panels: Tuple of dicts: `title`, and `x`, a metric that `y` is drawn
-            against; or `parameter`, against which `y` is drawn where the
-            curves of `x` are at the greatest level that all reach. There,
-            `ends` names methods that are one another's ends: a dict, by
-            method, of values of the parameter by method.
-        usual: Dict of values by parameter: of a method that was run with
-            several, the one that the panels draw.
+            against; or `parameter`, against which `y` is drawn at the
+            greatest level of `x` that all curves reach. There, `ends` names
+            methods that stand for a value of the parameter: a dict, by
+            method, of values by the other methods.
+        usual: Dict of values by parameter: the one that the panels draw of a
+            method that was run with several.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Preset:
     usual: dict = field(default_factory=dict)
 
     def is_drawn_of(self, metrics):
-        """Check whether a log with these metrics has what it draws."""
+        """Check whether a log with these metrics can draw it."""
         across = [p["x"] for p in self.panels] or [self.x]
         return self.y in metrics and any(x in metrics for x in across)
 
@@ -78,12 +78,12 @@ class Comparison:
     data: str = ""
 
     def fits(self, reference):
-        """Check whether a published point may be of the log's data set."""
+        """Check whether a published result may be of the log's data set."""
         both = {self.data.casefold(), reference.data.casefold()}
         return len(both - {""}) < 2
 
     def joined(self, other):
-        """Both as one; where they differ, this one counts."""
+        """Merges two; this one takes precedence."""
         new = [r for r in other.references if r not in self.references]
         return Comparison(
             {**self.titles, **{**other.titles, **self.titles}},
@@ -94,10 +94,10 @@ class Comparison:
 
 
 def load_comparison(path) -> Comparison:
-    """Reads a file of JSON that says how a log is presented.
+    """Reads a JSON file that says how a log is presented.
 
     Raises:
-        ValueError: If it holds something else.
+        ValueError: If it is malformed.
         OSError: If there is no such file.
 
     Example:
@@ -126,15 +126,15 @@ def load_comparison(path) -> Comparison:
 
 
 def read_comparison(data) -> Comparison:
-    """Reads the record that `write_comparison()` wrote.
+    """Reads a record of `write_comparison()`.
 
     Raises:
-        RecordError: If it cannot be read.
+        RecordError: If it is malformed.
     """
     content = load_object(data)
     titles = content.get("titles", {})
     if not isinstance(titles, dict):
-        raise RecordError("has titles that are no object")
+        raise RecordError("has titles that are not an object")
     titles = {
         short_text(method): short_text(title)
         for method, title in list(titles.items())[:MOST]
@@ -162,9 +162,9 @@ def _objects(content, name):
     """The objects of a list, which may be absent."""
     items = content.get(name, [])
     if not isinstance(items, list):
-        raise RecordError(f"has {name} that are no list")
+        raise RecordError(f"has {name} that are not a list")
     if not all(isinstance(item, dict) for item in items):
-        raise RecordError(f"has {name} that are no objects")
+        raise RecordError(f"has {name} that are not objects")
     return items[:MOST]
 
 

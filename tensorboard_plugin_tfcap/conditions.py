@@ -19,8 +19,8 @@ class Condition:
 
     Args:
         sign: `"="`, `">="` or `"<="`.
-        text: String, the value as it was written: `"01"` is a word to a
-            parameter of words, and 1 to one of numbers.
+        text: String, the value as it was written: `"01"` is a string to a
+            parameter with strings, and 1 to one with numbers.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Condition:
 
 
 def is_value(own, text: str) -> bool:
-    """Check whether a value is what a text says, exactly or as it is shown.
+    """Check whether a value equals a text, exactly or as displayed.
 
     Example:
 
@@ -52,7 +52,7 @@ def is_value(own, text: str) -> bool:
     if not is_number(own):
         return own is not None and str(own).strip() == text
     value = plain_value(text)
-    # As floats: a page has no other numbers.
+    # As floats: JavaScript has no other numbers.
     return is_number(value) and float(value) in (float(own), rounded(own))
 
 
@@ -72,8 +72,8 @@ def read_condition(text: str) -> Condition:
     name, sign, value = map(str.strip, match.groups() if match else ("",) * 3)
     if not sign or (sign != "=" and not is_number(plain_value(value))):
         raise QueryError(
-            "`where` must be a parameter, one of = >= <=, and a value, a "
-            f"number after >= and <=. Received: where={text!r:.120}."
+            "`where` must be a parameter, one of = >= <=, and a value, which "
+            f"is a number after >= and <=. Received: where={text!r:.120}."
         )
     return Condition(name, sign, value)
 
@@ -81,7 +81,7 @@ def read_condition(text: str) -> Condition:
 def where(points, texts):
     """Points for which all conditions hold.
 
-    Of several values that a parameter may have, one is enough.
+    Of several values of one parameter, one is enough.
 
     Raises:
         QueryError: If a text is not a condition, or its parameter unknown.
@@ -90,7 +90,7 @@ def where(points, texts):
     for condition in map(read_condition, texts):
         if points and condition.name not in known:
             raise QueryError(
-                "`where` must be of a parameter of the runs. Received: "
+                "`where` must name a parameter of the runs. Received: "
                 f"where={condition.name!r:.80}, of {', '.join(sorted(known))}."
             )
         key = condition.name, condition.sign

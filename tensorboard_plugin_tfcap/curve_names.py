@@ -1,20 +1,20 @@
-"""Curves that are named as asked for."""
+"""Curves named by chosen settings."""
 
 from collections import defaultdict
 from dataclasses import replace
 
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_texts
 
-#: Stands for the method among the names of a curve.
+#: The method, among the settings that name a curve.
 METHOD = "method"
 
 
 def named_curves(points, names, order, titles=None):
-    """Points of curves that are told apart by these settings alone.
+    """Points of curves that differ in the named settings only.
 
-    Runs that differ in another setting than these and `order` are repetitions
-    of one another: that setting is a part of their seed, so that a seed is
-    one combination along the whole curve, whichever runs are absent.
+    Runs that differ in any other setting than `order` count as repetitions:
+    the setting becomes part of their seed, so that a seed is one combination
+    along the whole curve, whichever runs are absent.
 
     Args:
         names: Parameters, and `"method"`, in the order of a curve's title.
@@ -78,7 +78,7 @@ def _texts(points):
 
 
 def numbered(points):
-    """Points whose seeds tell apart what would be the same point otherwise."""
+    """Points whose seeds distinguish runs with equal settings."""
     found, counts = [], defaultdict(int)
     for point in points:
         params = tuple(sorted(point.params.items()))

@@ -1,4 +1,4 @@
-"""The content of a log, before anybody asks for axes."""
+"""The content of a log."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -14,16 +14,19 @@ from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff.axis_ranks import axis_rank
 from tensorboard_plugin_tfcap.tradeoff.axis_ranks import is_bookkeeping
 from tensorboard_plugin_tfcap.tradeoff.axis_ranks import kind
+from tensorboard_plugin_tfcap.tradeoff.axis_ranks import widest
 from tensorboard_plugin_tfcap.tradeoff.curve_groups import is_categorical
 from tensorboard_plugin_tfcap.tradeoff.metric_names import is_other_listener
 from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_order
+from tensorboard_plugin_tfcap.tradeoff.metric_names import metric_pool
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
+from tensorboard_plugin_tfcap.tradeoff.metric_names import recall_at
 from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_text
 from tensorboard_plugin_tfcap.tradeoff.style import KnownTitles
 from tensorboard_plugin_tfcap.tradeoff.style import known_titles
 
-#: What axes are by default, where there are such metrics.
+#: Metrics that axes prefer by default.
 _FIRST = {
     "naturalness": ("cider_d",),
     "recall": ("strangers_r@10", "fixed_r@10", "r@10", "mrr"),
@@ -36,17 +39,17 @@ class Dataset:
 
     Args:
         source: `"points"` or `"scalars"`.
-        rev: String, other when the data are.
+        rev: String, which changes with the data.
         points: List of `TradeoffPoint`, one a run.
         metrics: Dict of `Metric` by name.
         references: List of `Reference` that were logged.
-        notices: List of sentences: what was left out, and why.
+        notices: List of sentences about what is left out, and why.
         comparison: `Comparison`, how the log is presented.
-        histories: Dict of lists of points in the order of steps, by run,
-            where earlier steps are asked for.
-        seen: Tuple of titles of methods in the order in which they came, so
-            that their looks stay as they are.
-        focus: Tuple of titles that are not gray.
+        histories: Dict of lists of points in the order of steps, by run, if
+            earlier steps are needed.
+        seen: Tuple of titles of methods in the order of their appearance,
+            which keeps their colors.
+        focus: Tuple of titles that keep their colors.
     """
 
     source: str
@@ -64,7 +67,7 @@ class Dataset:
     def titles(self):
         """Titles by method, those of the comparison first, in its order.
 
-        Of several methods with one title, each has its name beside it.
+        Methods with equal titles have their names beside them.
         """
         own = {p.method: p.title for p in self.points if p.title}
         titles = {**self.comparison.titles, **own, **self.comparison.titles}
@@ -80,16 +83,17 @@ class Dataset:
     @cached_property
     def presets(self):
         """Presets by id: those of the comparison, and pairs of axes."""
-        usual, own = axis_presets(self.metrics), self.comparison.presets
+        usual = axis_presets(self.metrics, self.points)
+        own = self.comparison.presets
         return {**own, **{k: v for k, v in usual.items() if k not in own}}
 
     def title(self, method):
-        """A method as people know it."""
+        """Title of a method."""
         return self.titles.get(method, method)
 
     @property
     def known(self):
-        """Titles in the order that their looks follow: others by name."""
+        """Titles in the order of their styles: known ones, then by name."""
         titles = [self.title(point.method) for point in self.points]
         titles += [reference.title for reference in self.references]
         first = [*map(self.title, self.comparison.titles), *self.seen]
@@ -97,10 +101,10 @@ class Dataset:
         return KnownTitles(known, self.focus)
 
     def metric(self, name, argument="x"):
-        """A metric by name, which was asked for as an argument.
+        """A metric by name.
 
         Raises:
-            QueryError: If there is none of that name.
+            QueryError: If the log lacks it.
         """
         if name not in self.metrics:
             raise QueryError(
@@ -111,14 +115,14 @@ class Dataset:
         return self.metrics[name]
 
     def axes(self, x=None, y=None):
-        """The metrics of both axes, by default those that oppose most."""
-        default = default_axes(self.metrics)
+        """The metrics of both axes, see `default_axes()`."""
+        default = default_axes(self.metrics, self.points)
         if default is None and not (x and y):
             return None
         return self.metric(x or default[0]), self.metric(y or default[1], "y")
 
     def parameters(self):
-        """Numbers of values by parameter, the most natural order first."""
+        """Numbers of values by parameter, the best order of curves first."""
         values = {}
         for point in self.points:
             for name, value in point.params.items():
@@ -136,10 +140,10 @@ class Dataset:
         return {name: len(values[name]) for name in sorted(values, key=rank)}
 
     def order(self, name=None, besides=()):
-        """The parameter along curves: by default, one of numbers.
+        """The parameter along curves, numeric by default.
 
         Args:
-            besides: Names of parameters that are none by default.
+            besides: Names of parameters that are no default.
 
         Raises:
             QueryError: If no run has it.
@@ -158,7 +162,7 @@ class Dataset:
         return name or next(numbers, None)
 
     def about(self, run):
-        """A run's method and its settings, in words."""
+        """A run's method and its settings, as text."""
         for point in self.points:
             if point.run == run:
                 texts = [parameter_text(*item) for item in point.params.items()]
@@ -169,7 +173,7 @@ class Dataset:
         )
 
     def of_runs(self, pattern):
-        """Points whose run has a match of a regular expression."""
+        """Points of runs whose names match a regular expression."""
         if not pattern:
             return self.points
         found = search("runs", pattern, [point.run for point in self.points])
@@ -186,10 +190,10 @@ class Dataset:
 
 
 def presented(dataset: Dataset, path):
-    """A data set as a file says that it is presented.
+    """A data set presented as a JSON file says.
 
     Raises:
-        ValueError: If the file holds something else.
+        ValueError: If the file is malformed.
         OSError: If there is no such file.
     """
     if not path:
@@ -199,14 +203,14 @@ def presented(dataset: Dataset, path):
 
 
 def all_metrics(points, described):
-    """Metrics of points, sorted; what is not described is told by its name."""
+    """Metrics of points, sorted; names tell what is not described."""
     names = {n for point in points for n in (*point.metrics, *point.diverged)}
     metrics = [described.get(n) or named_metric(n) for n in names]
     return {m.name: m for m in sorted(metrics, key=metric_order)}
 
 
 def directed(metrics, query):
-    """Metrics with the directions that a query gives, `None` without any."""
+    """Metrics with the directions of a query, `None` if it has none."""
     if not (query.higher or query.lower):
         return None
     given = dict.fromkeys(query.higher, "higher")
@@ -218,11 +222,10 @@ def directed(metrics, query):
 
 
 def best_metric(metrics, query):
-    """The metric by which a step is the best.
+    """The metric that tells the best step.
 
     Raises:
-        QueryError: If there is none of that name, or nobody knows which way
-            it is better.
+        QueryError: If the log lacks it, or its direction is unknown.
     """
     metrics = directed(metrics, query) or metrics
     if query.by:
@@ -238,18 +241,19 @@ def best_metric(metrics, query):
     metric = metrics[known[0]]
     if not metric.sign:
         raise QueryError(
-            "`by` must be a metric of which it is known which way it is "
-            f"better. Received: by={metric.name!r:.80}. Name it in `higher` "
-            'or `lower`: in the page, beside "Best is".'
+            "`by` must be a metric with a known direction. Received: "
+            f"by={metric.name!r:.80}. Name it in `higher` or `lower`; in the "
+            'page, choose it beside "Best is".'
         )
     return metric
 
 
-def default_axes(metrics):
+def default_axes(metrics, points=()):
     """Names of the axes, or `None` where there are no two metrics.
 
     First come those that HParams are configured to show, then a metric of
-    naturalness and one of recall, then what was measured on held-out data.
+    naturalness and one of recall, then what was measured on held-out data. Of
+    a recall at several ranks, it is the one in which the points differ most.
     """
     ranked = sorted(metrics.values(), key=axis_rank)
     useful = [m for m in ranked if m.featured and not is_bookkeeping(m)]
@@ -257,19 +261,27 @@ def default_axes(metrics):
     for role, preferred in _FIRST.items() if not first else ():
         names = [m.name for m in ranked if m.role == role]
         if role == "recall":
-            # What captions say to others comes before a code of two learners.
+            # Held-out listeners first: own ones may co-adapt.
             others = [n for n in names if is_other_listener(n)]
             others = [n for n in others if n.endswith("r@10")]
             preferred = (*preferred[:2], *others, *preferred[2:])
         names.sort(key=[*preferred, *names].index)
-        first += [metrics[name] for name in names[:1]]
+        first += [
+            metrics[widest(_ranks(name, names), points)] for name in names[:1]
+        ]
     one, *others = dict.fromkeys([*first, *ranked]) or [None]
     if not others:
         return None
-    # Accuracy in training, against that of a test, would say little.
+    # Not one metric on two splits.
     other = next((m for m in others if kind(m) != kind(one)), others[0])
     chosen = [one, other]
     if not all(m.role in _FIRST for m in chosen):
-        # What should rise is upright.
+        # A metric that should rise is vertical.
         chosen.sort(key=lambda m: m.sign)
     return tuple(metric.name for metric in chosen)
+
+
+def _ranks(name, names):
+    """A recall by one listener at all its ranks; any other metric alone."""
+    others = [n for n in names if recall_at(n) and recall_at(name)]
+    return [name, *(n for n in others if metric_pool(n) == metric_pool(name))]

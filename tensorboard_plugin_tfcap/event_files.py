@@ -1,8 +1,8 @@
-"""Checks of event files: TensorBoard stops at a damaged record and is silent.
+"""Checks of event files: TensorBoard stops at a damaged record silently.
 
 A file is a sequence of records: eight bytes of length, a checksum of these,
 the data, and a checksum of the data, all little-endian. A record that is cut
-off at the end of a file may still be written, and is not damage.
+off at the end of a file may still be in progress and is not damaged.
 """
 
 import math
@@ -15,12 +15,12 @@ from tensorboard.summary.writer.record_writer import masked_crc32c
 
 _HEADER = struct.Struct("<QI")
 _FOOTER = struct.Struct("<I")
-#: Sentences about files.
+#: How many files have a sentence.
 _MOST = 5
 
 
 class EventFiles:
-    """Checks event files, every byte once: later calls read what is new.
+    """Checks event files; later calls read only what is new.
 
     Args:
         seconds: Float, how long one call of `damage()` may take; the next
@@ -37,8 +37,8 @@ class EventFiles:
         """Sentences about the damaged event files of a log.
 
         Args:
-            folder: Path of the log directory. Of what is not a local folder,
-                there are none.
+            folder: Path of the log directory. Where it is not a local folder,
+                there are no sentences.
         """
         end = time.monotonic() + self._seconds
         reasons, errors, sentences = {}, {}, []
@@ -55,8 +55,8 @@ class EventFiles:
                     continue
                 except IsADirectoryError:
                     reasons[path] = (
-                        "is a folder, at which one of TensorBoard's loaders "
-                        "stops. Rename it."
+                        "is a folder, and one of TensorBoard's loaders stops "
+                        "at it. Rename it."
                     )
                     continue
                 except OSError as error:
@@ -64,8 +64,8 @@ class EventFiles:
                     continue
                 if place is not None:
                     reasons[path] = (
-                        f"is not as it was written from byte {place} on. "
-                        "Values from there on are missing, or wrong."
+                        f"is corrupt from byte {place} on. Values from there "
+                        "on are missing or wrong."
                     )
         for path, error in errors.items():
             name = os.path.relpath(path, folder)
@@ -81,7 +81,9 @@ class EventFiles:
             )
         if len(sentences) > _MOST:
             more = len(sentences) - _MOST
-            sentences[_MOST:] = [f"So are {more} more event files or folders."]
+            sentences[_MOST:] = [
+                f"{more} more event files or folders are damaged."
+            ]
         return sentences
 
     def _check(self, path, end):
@@ -119,15 +121,15 @@ def _record_length(file, rest):
 
 
 def run_folders(folder: str, errors: dict | None = None, above: tuple = ()):
-    """Walks a log, through links too, but never in a circle.
+    """Walks a log, also through links, but never in a circle.
 
     Args:
         errors: Dict that gets the error of each folder that cannot be read.
         above: Tuple of the real paths of the folders above.
 
     Yields:
-        Pairs of the path of a folder, and names of the event files in it. What
-        TensorBoard takes for one may be a folder.
+        Pairs of a folder's path and the names of the event files in it, some of
+        which may be folders.
     """
     real = os.path.realpath(folder)
     if real in above:

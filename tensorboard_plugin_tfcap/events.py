@@ -1,4 +1,4 @@
-"""Events, as TensorBoard's files hold them."""
+"""Events of TensorBoard's files."""
 
 import time
 
@@ -9,21 +9,21 @@ from tensorboard_plugin_tfcap.metadata import encode_content
 
 
 def event_file(directory):
-    """A writer of a folder's next file."""
-    # TensorBoard loads slowly, and most who import this never write.
+    """A writer of a new event file in a folder."""
+    # TensorBoard is slow to import, and most importers never write.
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
     return EventFileWriter(directory)
 
 
 def summary_event(kind, tag, step, value, metrics, others=()):
-    """A record of the plugin as TensorBoard keeps it.
+    """A record of the plugin as an event of TensorBoard.
 
     Args:
         kind: String, one of `metadata.KINDS`.
-        value: Bytes of JSON; of samples, an array of them and of pictures.
+        value: Bytes of JSON; for samples, an array of these and of pictures.
         metrics: Iterable of `Metric`, which the first record of a tag
-            describes; `None` for all that follow.
+            describes; `None` for later ones.
         others: Values of other plugins that are written with it.
     """
     from tensorboard.compat.proto import summary_pb2

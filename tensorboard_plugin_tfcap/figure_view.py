@@ -22,7 +22,7 @@ from tensorboard_plugin_tfcap.tradeoff.style import text_color
 from tensorboard_plugin_tfcap.tradeoff.traces import PLOT
 from tensorboard_plugin_tfcap.tradeoff.traces import label_boxes
 
-#: How to read the seeds of a figure.
+#: How a figure shows seeds.
 _LEGENDS = {
     "points": "Thin: each seed by itself; thick: their {center}.",
     "interval": "{centers} of seeds; bars: {bounds}.",
@@ -32,7 +32,7 @@ _LEGENDS = {
 
 
 def figure_view(selection) -> dict:
-    """Everything that a page shows for a query."""
+    """The answer to a query of the figure."""
     query = selection.query
     preset = selection.preset()
     if preset is not None:
@@ -78,7 +78,7 @@ def figure_view(selection) -> dict:
 
 
 def tables_view(selection) -> dict:
-    """The tables of a selection: what a line that is dragged asks for."""
+    """The tables of a selection, which a dragged line requests."""
     notices, area = list(selection.notices), None
     line = selection.line()
     if line is not None and "note" in line:
@@ -97,11 +97,11 @@ def tables_view(selection) -> dict:
     }
 
 
-_EMPTY = "There is nothing to draw: no two metrics were found."
+_EMPTY = "There is nothing to draw: the log has no two metrics."
 
 
 def _whole(selection, panels, rows, axes):
-    """The answer, without what only a single panel has."""
+    """The answer, without the parts that only a single panel has."""
     query, preset = selection.query, selection.preset()
     legend = _legend(selection, panels, rows)
     figure = panels_figure(
@@ -121,8 +121,8 @@ def _whole(selection, panels, rows, axes):
     layout["uirevision"] = (
         f"{query.source} {query.preset} {x} {y} {query.xscale} {query.yscale}"
     )
-    # No `datarevision`: with the same one, Plotly keeps the marks of before.
-    # A page says how high its figure is.
+    # No `datarevision`: with an equal one, Plotly keeps old marks. The page
+    # determines the height.
     height = layout.pop("height", None)
     layout["meta"] = {"height": height, "label": _spoken(panels, rows)}
     layout["autosize"] = True
@@ -174,7 +174,7 @@ def _add_diagonal(figure, rows, axes, dark):
 
 
 def _legend(selection, panels, rows):
-    """Guide to reading the figure."""
+    """How to read the figure."""
     query, aggregate = selection.query, selection.query.aggregate
     legend = _LEGENDS[query.seeds].format(
         center=aggregate.centers.removesuffix("s"),
@@ -189,7 +189,7 @@ def _legend(selection, panels, rows):
 
 
 def _about(panels, x, y):
-    """Panels without their lines; `x` and `y` are names of metrics."""
+    """Panels without lines; `x` and `y` are names of metrics."""
     return [
         {
             "title": panel.title,
@@ -225,7 +225,7 @@ def _name_methods(selection, figure, panel):
 
 
 def _published(selection):
-    """Published points that may be drawn here, and on what data they are."""
+    """Published points that can be drawn, and their data sets."""
     found = selection.published()
     return {
         "count": len(found),
@@ -235,7 +235,7 @@ def _published(selection):
 
 
 def _limit(layout, rows):
-    """Axes as wide as the marks: intervals of two seeds would hide them."""
+    """Limits axes to the marks, which intervals of two seeds would dwarf."""
     for panel in {row["panel"] for row in rows}:
         number = panel + 1 if panel else ""
         mine = [row for row in rows if row["panel"] == panel]
@@ -284,7 +284,7 @@ def _head(selection, panels):
 
 
 def _spoken(panels, rows):
-    """The figure in a sentence, for those who hear it."""
+    """The figure in a sentence, for screen readers."""
     rows = [row for row in rows if not row["hidden"]]
     if not rows:
         return "An empty figure."

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written as a whole or not at all."""
 
 import contextlib
 import errno
@@ -7,13 +7,13 @@ import shutil
 
 
 def write_whole(path, data: bytes):
-    """Writes a file that takes its place when it is whole.
+    """Writes a file atomically.
 
-    What was there before stays until then. A link stays a link, and a pipe or
-    a device is written to.
+    An old file stays until the new one is complete. A link stays a link, and a
+    pipe or a device is written to.
 
     Raises:
-        OSError: If there is no such folder, or it cannot be written to.
+        OSError: If the folder is absent or cannot be written to.
 
     Example:
 
@@ -32,7 +32,7 @@ def write_whole(path, data: bytes):
         there = os.path.exists(path)
 
         def opener(name, flags):
-            # Nobody reads half a file who may not read the whole.
+            # The partial file is no more readable than the whole one.
             return os.open(name, flags, 0o600 if there else 0o666)
 
         with open(partial, "wb", opener=opener) as file:
@@ -45,7 +45,7 @@ def write_whole(path, data: bytes):
 
 
 def check_place(path):
-    """Rejects a path at which no file can be written, before there is one.
+    """Rejects a path at which no file can be written.
 
     Raises:
         OSError: As of `write_whole()`.
@@ -64,12 +64,12 @@ def _is_other(path):
 
 @contextlib.contextmanager
 def _beside(path):
-    """A path in the same folder, whose file is gone afterwards."""
+    """A path in the same folder, whose file is removed afterwards."""
     partial = f"{os.path.realpath(path)}.{os.getpid()}.partial"
     try:
         yield partial
     except OSError as error:
-        # The name that a person knows.
+        # The name that the user gave.
         error.filename, error.filename2 = os.fspath(path), None
         raise
     finally:

@@ -1,4 +1,4 @@
-"""HParams of a log: settings of its runs, and metrics to look at."""
+"""HParams of a log: settings of its runs, and metrics to show."""
 
 import posixpath
 import re
@@ -9,9 +9,9 @@ from tensorboard.plugins.hparams import metadata
 
 from tensorboard_plugin_tfcap.metadata import plain_parameters
 
-#: A folder that `add_hparams()` of torch and tensorboardX names by the time.
+#: A folder that `add_hparams()` of PyTorch and tensorboardX names by the time.
 _TIME = re.compile(r"\d{9,}(\.\d+)?", re.ASCII)
-#: Values that may be settings.
+#: Kinds of values of settings.
 _KINDS = ("bool_value", "number_value", "string_value")
 
 
@@ -55,7 +55,7 @@ def hparams_metrics(listed) -> dict:
 
 
 def _content(series, parse):
-    """The message of a summary, `None` where it is of another version."""
+    """The message of a summary, or `None` if it cannot be parsed."""
     try:
         return series and parse(series.plugin_content)
     except (error.HParamsError, DecodeError):
@@ -63,9 +63,9 @@ def _content(series, parse):
 
 
 def lending(hparams, runs) -> dict:
-    """Runs whose HParams are in a folder of their own below them.
+    """Runs whose HParams are in a folder below them.
 
-    `add_hparams()` of torch and tensorboardX writes them there, with the
+    `add_hparams()` of PyTorch and tensorboardX writes them there, with the
     run's results.
 
     Args:
@@ -83,7 +83,7 @@ def lending(hparams, runs) -> dict:
     found = {}
     for parent, children in below.items():
         if parent in hparams or len(children) > 1:
-            # Sessions of their own.
+            # These are separate sessions.
             continue
         is_time = _TIME.fullmatch(posixpath.basename(children[0]))
         others = any(

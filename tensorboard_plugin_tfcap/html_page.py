@@ -1,4 +1,4 @@
-"""Pages for people to look at: one file that needs nothing else."""
+"""HTML pages that contain everything they show."""
 
 import base64
 import html
@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorboard_plugin_tfcap.file_writer import write_whole
 
-# Wider pictures are made smaller, so that a page of real photographs opens.
+#: Pixels; wider pictures are scaled down, so that pages of photographs open.
 _WIDEST = 480
 
 _STYLE = """
@@ -47,11 +47,10 @@ mark { background: var(--mark); color: inherit; padding: .05rem .3rem;
 
 
 def write_html(path, title: str, lines, body, style: str = ""):
-    """Writes a page with the look of all pages.
+    """Writes a page in the style of all pages.
 
     Args:
-        body: Iterable of strings of HTML: escaped, and with what is shown
-            within, since the file has to show everything by itself.
+        body: Iterable of strings of HTML, escaped, with images inline.
     """
     title = html.escape(title)
     parts = [
@@ -70,12 +69,12 @@ def write_html(path, title: str, lines, body, style: str = ""):
 
 
 def picture(image, text: str) -> str:
-    """HTML of an image whose pixels are in the page itself.
+    """HTML of an image, inline.
 
     Args:
         image: Integer array of shape `(height, width, 3)` or
-            `(height, width)`, or None, of which nothing is shown. Small images
-            are drawn larger, crisply; large ones are made smaller, as JPEG.
+            `(height, width)`; `None` shows nothing. Small images are enlarged
+            without smoothing; large ones are scaled down, as JPEG.
     """
     if image is None:
         return ""

@@ -1,12 +1,12 @@
 """Entry point for TensorBoard.
 
-TensorBoard loads this module at each start, and does not start if that fails:
-nothing but Python and TensorBoard itself is imported here.
+TensorBoard loads this module at each start and does not start if that fails,
+so only Python and TensorBoard are imported here.
 """
 
 from tensorboard.plugins import base_plugin
 
-#: Records of one run that are kept; TensorBoard's own cap is ten.
+#: Records kept of a run; TensorBoard's own default is ten.
 SAMPLES = 1000
 _NAME = "tfcap_tradeoff"
 
@@ -20,8 +20,8 @@ class TradeoffLoader(base_plugin.TBLoader):
             "--tfcap_comparison",
             metavar="FILE",
             default="",
-            help="JSON file of titles, presets and published results, as "
-            "tensorboard_plugin_tfcap.summary.write_comparison() takes them",
+            help="JSON file of titles, presets and published results: the "
+            "arguments of tensorboard_plugin_tfcap.summary.write_comparison()",
         )
 
     def fix_flags(self, flags):

@@ -1,4 +1,4 @@
-"""A log as TensorBoard reads it, through its data provider alone."""
+"""A log, read through TensorBoard's data provider."""
 
 import functools
 import hashlib
@@ -12,25 +12,25 @@ from tensorboard_plugin_tfcap.event_files import EventFiles
 from tensorboard_plugin_tfcap.memo import SeriesMemo
 from tensorboard_plugin_tfcap.metadata import PLUGIN_NAME
 
-#: Records of a run that a path shows, and as many as there are.
+#: Records to read of a run: a sample, and all of them.
 ALL, WHOLE = 1000, 10**7
 #: Records of a tag that TensorBoard keeps of scalars unless told otherwise.
 _KEPT = 1000
-#: How often TensorBoard is asked, and seconds in between.
+#: Attempts to read, and seconds in between.
 _TIMES, _PAUSE = 20, 0.05
 
 
 @dataclass(frozen=True)
 class Log:
-    """One experiment, in one request.
+    """One experiment, as one request sees it.
 
     Args:
         kept: Dict of numbers of records of a tag that TensorBoard keeps, by
             plugin; 0 is all. Defaults to none: its own defaults.
         memo: `SeriesMemo`, what earlier requests have read. Defaults to an
             empty one.
-        files: `EventFiles`, which of them are damaged. Defaults to a check
-            of all.
+        files: `EventFiles`, which tells which of them are damaged. Defaults
+            to a check of all.
     """
 
     provider: object
@@ -49,7 +49,7 @@ class Log:
         return self.memo.results((self.experiment, *kind), revisions, make)
 
     def revision(self, *listings) -> str:
-        """A text that changes when any time series does, or is damaged."""
+        """A text that changes with any time series, or if a file is damaged."""
         digest = hashlib.sha256(repr(self.damage).encode())
         for listing in listings:
             for run in sorted(listing):
@@ -59,7 +59,7 @@ class Log:
         return digest.hexdigest()[:16]
 
     def location(self) -> str:
-        """The log directory, or another place as TensorBoard names it."""
+        """The log directory, or where else TensorBoard reads from."""
         metadata = self.provider.experiment_metadata(
             self.context, experiment_id=self.experiment
         )
@@ -79,7 +79,7 @@ class Log:
         return self._asked("list_blob_sequences")
 
     def scalars(self):
-        """The same of scalars, of whoever wrote them."""
+        """The same of scalars, whoever wrote them."""
         return self._asked("list_scalars", "scalars")
 
     def read_tensors(self, downsample, runs=None, tags=None):
@@ -113,10 +113,10 @@ class Log:
         )
 
     def _asked(self, name, plugin=PLUGIN_NAME, **options):
-        """An answer of the provider, waited for while a tag is half read.
+        """Asks the provider, again while a tag is half read.
 
-        TensorBoard's slower loader tells of a tag a moment before it has a
-        record of it, and fails in between.
+        TensorBoard's slower loader lists a tag a moment before it has a record
+        of it, and fails in between.
         """
         ask = getattr(self.provider, name)
         options |= {"experiment_id": self.experiment, "plugin_name": plugin}

@@ -1,8 +1,7 @@
-"""Regular expressions of requests, matched where they can hold nobody.
+"""Regular expressions of requests, matched in a process of their own.
 
-Python's engine backtracks: a short expression may take for ever, and keeps
-all other threads of the server waiting. So a process of its own matches, which
-has a second of processor time.
+Python's engine backtracks: a short expression may take forever and keep all
+other threads of the server waiting. The process has a second of CPU time.
 """
 
 import functools
@@ -15,9 +14,9 @@ from dataclasses import field
 
 from tensorboard_plugin_tfcap.query_error import QueryError
 
-#: Seconds until an answer is given up, however busy the machine is.
+#: Seconds to wait for an answer, however busy the machine is.
 _PATIENCE = 20
-#: Letters without which an expression is found as it is written.
+#: Characters without which an expression is searched for literally.
 _SPECIAL = frozenset("\\.^$*+?{}[]()|")
 _PROGRAM = """
 import json, re, sys, warnings
@@ -51,10 +50,10 @@ def search(argument: str, pattern: str, names) -> dict:
     """Searches names for a regular expression.
 
     Args:
-        argument: String, which argument of a request the expression is.
+        argument: String, the argument that holds the expression.
 
     Returns:
-        Dict of `Match` by name, of those that have one.
+        Dict of `Match` by name, without names that do not match.
 
     Raises:
         QueryError: If it is not an expression, or takes too long.
@@ -77,14 +76,13 @@ def search(argument: str, pattern: str, names) -> dict:
         found = None
     except OSError as error:
         raise QueryError(
-            f"`{argument}` must wait: no process could be started to match it "
+            f"`{argument}` could not be matched: no process could be started "
             f"({error}). {received}. Try again."
         ) from error
     if found is None:
         raise QueryError(
-            f"`{argument}` must be quick to match, and is given up. "
-            f"{received}. Write it without a repetition in a repetition, such "
-            "as (a+)+."
+            f"`{argument}` must be quick to match; it timed out. {received}. "
+            "Avoid a repetition in a repetition, such as (a+)+."
         )
     if isinstance(found, str):
         raise QueryError(
@@ -93,7 +91,7 @@ def search(argument: str, pattern: str, names) -> dict:
     return {n: Match(*match) for n, match in zip(names, found) if match}
 
 
-# What a busy machine makes fail is raised, and so not kept.
+# Failures of a busy machine are raised, and so not cached.
 @functools.lru_cache(64)
 def _answer(pattern, names):
     """Matches, an error's text, or `None` where it took too long."""

@@ -3,14 +3,14 @@
 import threading
 from collections import OrderedDict
 
-#: Kinds of results that are kept.
+#: How many kinds of results are kept.
 _MOST = 12
 
 
 class SeriesMemo:
-    """Keeps what was made of each series while that series is the same.
+    """Keeps what was computed from each series until that series changes.
 
-    Of a log that grows, what has not grown is neither read nor made again.
+    Of a growing log, only series that have changed are read again.
 
     Example:
 
@@ -35,8 +35,8 @@ class SeriesMemo:
         """Results by key, of those that have one.
 
         Args:
-            kind: Hashable, what is made of the series.
-            revisions: Dict by key; each is other when the series is.
+            kind: Hashable, what is computed from the series.
+            revisions: Dict by key; a revision changes with its series.
             make: Callable from a list of keys to a dict of results.
         """
         with self._lock:
@@ -61,6 +61,6 @@ class SeriesMemo:
         return {key: result for key, (_, result) in fresh.items()}
 
     def result(self, kind, revision, make):
-        """The result of `make()` while a revision is the same."""
+        """The result of `make()`, until the revision changes."""
         found = self.results(kind, {kind: revision}, lambda _: {kind: make()})
         return found[kind]

@@ -1,4 +1,4 @@
-"""Names and versions of the plugin's records, and how they are read."""
+"""Names and versions of the plugin's records, and functions to read them."""
 
 import json
 import math
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 
 PLUGIN_NAME = "tfcap_tradeoff"
-#: Of the records; readers leave out what is newer, and say so.
+#: Version of the records; readers leave out newer ones, and say so.
 VERSION = 1
 POINT_TAG, SAMPLES_TAG = "tfcap_tradeoff/point", "tfcap_tradeoff/samples"
 REFERENCE_TAG = "tfcap_tradeoff/reference"
 COMPARISON_TAG = "tfcap_tradeoff/comparison"
 KINDS = ("point", "samples", "reference", "comparison")
-#: Bytes of JSON, and how many metrics and parameters: more is a mistake.
+#: Most bytes of JSON, and most metrics and parameters of a record.
 LARGEST, MOST = 1 << 18, 400
-#: Bytes of JSON of a step's samples, how many there are, and human captions
-#: of each.
+#: Most bytes of JSON of a step's samples, most samples, and most human
+#: captions of each.
 LARGEST_SAMPLES, MOST_SAMPLES, MOST_HUMAN = 1 << 23, 200, 10
-#: Letters of names and of captions.
+#: Most characters of names and of captions.
 LONGEST_NAME, LONGEST_TEXT = 200, 2000
 
 
@@ -28,7 +28,7 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True)
 class Content:
-    """Metadata of a summary, which hold for all of its records.
+    """Metadata of a summary, which apply to all of its records.
 
     Args:
         metrics: Dict of `Metric` by name.
@@ -53,7 +53,7 @@ def decode_content(content: bytes) -> Content:
     """Reads what `encode_content()` wrote.
 
     Raises:
-        RecordError: If it is of a newer version, or something else.
+        RecordError: If it is of another version, or malformed.
 
     Example:
 
@@ -64,7 +64,7 @@ def decode_content(content: bytes) -> Content:
     fields = load_object(content)
     kind = fields.get("kind")
     if kind not in KINDS:
-        raise RecordError(f"is of a kind that is not known ({kind!r:.40})")
+        raise RecordError(f"is of an unknown kind ({kind!r:.40})")
     described = fields.get("metrics")
     metrics = {}
     for name, about in (described if _is_dict(described) else {}).items():
@@ -73,24 +73,24 @@ def decode_content(content: bytes) -> Content:
 
 
 def load_object(data, largest=LARGEST) -> dict:
-    """JSON of the version that is known, as a dict.
+    """Reads JSON of the supported version as a dict.
 
     Args:
-        largest: Integer, bytes.
+        largest: Integer, most bytes.
 
     Raises:
-        RecordError: If it is anything else.
+        RecordError: If it is malformed.
     """
     if not isinstance(data, bytes | str):
-        raise RecordError("is no text")
+        raise RecordError("is not text")
     if len(data) > largest:
         raise RecordError(f"is larger than {largest} bytes")
     try:
         loaded = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise RecordError("is no JSON") from error
+        raise RecordError("is not JSON") from error
     if not _is_dict(loaded):
-        raise RecordError("is no JSON object")
+        raise RecordError("is not a JSON object")
     version = loaded.get("version")
     if version != VERSION:
         newer = isinstance(version, int) and version > VERSION
@@ -100,7 +100,7 @@ def load_object(data, largest=LARGEST) -> dict:
 
 
 def finite_numbers(values):
-    """The finite numbers of a dict, and whether there was anything else."""
+    """The finite numbers of a dict, and whether anything else was in it."""
     if not _is_dict(values):
         return {}, True
     kept = {
@@ -115,9 +115,9 @@ def finite_numbers(values):
 
 
 def plain_parameters(values):
-    """The numbers and words of a dict: settings of a run.
+    """The numbers and strings of a dict: settings of a run.
 
-    What is not finite is a word, such as `"inf"`.
+    A number that is not finite becomes a string, such as `"inf"`.
     """
     kept = {}
     for name, value in list((values if _is_dict(values) else {}).items()):
@@ -135,8 +135,14 @@ def is_infinite(value) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
+def natural(value):
+    """A whole number from 0; `None` for anything else."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and value >= 0 else None
+
+
 def short_text(value, longest=LONGEST_NAME):
-    """A text of at most so many letters; `""` for what is none."""
+    """A string, cut after some characters; `""` for anything else."""
     return value[:longest] if isinstance(value, str) else ""
 
 
@@ -149,7 +155,7 @@ def _metric(name, about):
     try:
         return named_metric(name, **texts)
     except ValueError as error:
-        raise RecordError(f"has a metric that is not known: {error}") from error
+        raise RecordError(f"has an invalid metric: {error}") from error
 
 
 def _is_dict(value):

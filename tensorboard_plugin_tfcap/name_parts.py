@@ -4,25 +4,25 @@ import re
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
-#: A number, and what follows it behind a separator.
+#: A number, a separator, and what follows.
 _NUMBER_THEN = re.compile(rf"({NUMBER})[_-]+(?=[A-Za-z])(.*)", re.ASCII)
-#: Letters of a number: beyond, Python rejects it, or it has no float.
+#: Longest number: beyond, Python rejects it, or it overflows.
 _LONGEST = 250
 _APART = re.compile(r"[,;&\s]+")
 _LAST_WORD = re.compile(r"(?:(.*?)[_-]+)?([^_-]+)")
 _PLAIN_SEED = re.compile(r"(?:(.*?)[_-])?seed[_-]?(\d+)", re.ASCII)
-#: Words that are a setting together with the word before them.
+#: Words that form a key together with the word before them.
 _NOUNS = frozenset(
     "rate size decay steps layers layer dim dims dimension heads epochs length "
     "samples units weight width depth coef coefficient factor ratio scale norm "
     "smoothing".split()
 )
-#: Words that belong to the one after them.
+#: Words that belong to the next word.
 _BEFORE = frozenset("num n max min top init initial final random rng".split())
 
 
 def plain_value(text):
-    """A number where a text is one.
+    """Reads a text as a number if it is one.
 
     Example:
 
@@ -36,13 +36,13 @@ def plain_value(text):
 
 
 def name_settings(name: str):
-    """Settings that a run's name tells, and what is left of it.
+    """Settings in a run's name, and the rest of the name.
 
-    Settings are apart by `/`, by commas, spaces or semicolons, and also by
+    Settings are separated by `/`, commas, spaces or semicolons, and also by
     `_` and `-`, where a key is the last word before its `=`.
 
     Returns:
-        Dict of numbers and words by key, and a string.
+        Dict of numbers and strings by key, and a string.
 
     Example:
 
@@ -64,7 +64,7 @@ def name_settings(name: str):
 
 
 def _read(chunk, settings, alone):
-    """Reads a text without other separators than `_` and `-`."""
+    """Reads a text with no separators other than `_` and `-`."""
     head, *texts = chunk.split("=")
     if not texts or not head:
         return _without_seed(chunk, settings)
@@ -82,7 +82,7 @@ def _read(chunk, settings, alone):
 
 
 def _without_seed(text, settings):
-    """A text without `seed_3` at its end, which tells the seed."""
+    """A text without `seed_3` at its end, which becomes the seed."""
     match = _PLAIN_SEED.fullmatch(text)
     if match is None:
         return text

@@ -1,4 +1,4 @@
-"""The figure without TensorBoard and without a page."""
+"""The figure in a notebook."""
 
 import html
 import os
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from tensorboard_plugin_tfcap.file_writer import write_whole
 
-#: Widths in inches by name, of a column and of both.
+#: Widths in inches by name, of one column and of two.
 WIDTHS = {"single": 3.3, "double": 6.9}
 
 
 def show_tradeoff(logdir, comparison=None, **options):
-    """The figure of a log with its tables, such as in a notebook.
+    """Shows the figure of a log with its tables, such as in a notebook.
 
     Args:
         logdir: String or path, as TensorBoard takes it.
-        comparison: String or path of a file of JSON, which says how the log
-            is presented. See `comparison.load_comparison()`. Optional.
+        comparison: String or path of a JSON file that says how the log is
+            presented. See `comparison.load_comparison()`. Optional.
         **options: Those of the tab and of `tfcap-report`, see `query.Query`:
             `x` and `y`, metrics; `order`, a parameter; `runs`, a regular
             expression; `seeds`, `"points"`, `"interval"`, `"band"` or
@@ -25,12 +25,12 @@ def show_tradeoff(logdir, comparison=None, **options):
             `baseline` and `hide`, titles of methods; and so on.
 
     Returns:
-        `TradeoffFigure`, which a notebook shows, and so does what `nbconvert`
-        makes of it.
+        `TradeoffFigure`, which notebooks and `nbconvert` show.
 
     Raises:
         TypeError: If there is no such option.
-        ValueError: If there is no such folder or metric, or nothing to draw.
+        ValueError: If the folder or a metric is absent, or there is nothing
+            to draw.
 
     Example:
 
@@ -42,7 +42,7 @@ def show_tradeoff(logdir, comparison=None, **options):
     >>> tfcap.show_tradeoff(folder).title
     'recall@10 against CIDEr-D'
     """
-    # Imported here: who trains need not draw.
+    # Imported here, since training needs no figures.
     from tensorboard_plugin_tfcap.shown import read_log
     from tensorboard_plugin_tfcap.shown import shown_of
 
@@ -55,8 +55,8 @@ class TradeoffFigure:
     """A figure with its tables.
 
     Args:
-        shown: `shown.Shown`, what is on it.
-        dark: Boolean, whether it is on dark paper. Defaults to `False`.
+        shown: `shown.Shown`, its content.
+        dark: Boolean, whether the background is dark. Defaults to `False`.
     """
 
     shown: object
@@ -88,7 +88,7 @@ class TradeoffFigure:
                 or `"double"` for 6.9. Defaults to `"single"`.
             font_size: Float, points. Defaults to `8.0`.
             font: String, a family. Defaults to `"sans-serif"`.
-            note: Boolean, whether the figure says below how to read it.
+            note: Boolean, whether a note below says how to read the figure.
                 Defaults to `True`.
 
         Raises:
@@ -115,7 +115,7 @@ class TradeoffFigure:
 
         *tables, points = map(table_html, self.tables)
         notices = (f"<p>{html.escape(n)}</p>" for n in self.shown.notices)
-        # With Plotly in it: a saved page needs no network.
+        # Plotly is included: a saved page needs no network.
         figure = self.plotly().to_html(include_plotlyjs=True, full_html=False)
         return (
             f"{''.join(notices)}{figure}{''.join(tables)}<details><summary>The "

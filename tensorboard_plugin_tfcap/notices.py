@@ -1,6 +1,6 @@
-"""Sentences that say what was left out."""
+"""Sentences that say what was left out, and why."""
 
-#: Sentences of one kind.
+#: How many runs are named.
 _MOST = 5
 
 
@@ -21,12 +21,12 @@ class Notices:
         self._found = {}
 
     def add(self, run: str, reason):
-        """A record of a run is left out."""
+        """Notes that a record of a run is left out."""
         count, first = self._found.get(run, (0, str(reason)))
         self._found[run] = count + 1, first
 
     def sentences(self):
-        """Returns a list of strings."""
+        """List of the sentences."""
         sentences = []
         for run, (count, reason) in list(self._found.items())[:_MOST]:
             name = f"run {run!r:.120}"
@@ -37,5 +37,5 @@ class Notices:
             sentences.append(f"{text} {reason}.")
         if len(self._found) > _MOST:
             more = len(self._found) - _MOST
-            sentences.append(f"So are records of {more} other runs.")
+            sentences.append(f"Records of {more} other runs are left out, too.")
         return sentences

@@ -1,4 +1,4 @@
-"""Options of the report and the notebook: those of the tab, by their names."""
+"""Options of the report and the notebook, named as in the tab."""
 
 from dataclasses import fields
 from dataclasses import replace
@@ -7,46 +7,46 @@ from tensorboard_plugin_tfcap.query import Query
 from tensorboard_plugin_tfcap.query import parse_query
 from tensorboard_plugin_tfcap.selection import with_preset
 
-#: What the page draws unless a person wants otherwise, as `state.js` has it.
+#: Defaults of the page, as in `state.js`, that differ from those of `Query`.
 USUAL = {"seeds": "points"}
-#: What only a page that is looked at has.
+#: Options that only the page has.
 _OWN = ("step", "dark")
 _HELP = {
-    "x": "metric across",
-    "y": "metric up",
+    "x": "metric of the horizontal axis",
+    "y": "metric of the vertical axis",
     "order": "parameter along curves",
     "runs": "regular expression that runs must match",
     "at": "checkpoint: last, best, common or finished",
-    "by": "metric by which a step is the best",
+    "by": "metric that tells the best step",
     "seeds": "points, interval, band or none",
-    "level": "of intervals, 0.95 by default",
-    "preset": "figure, line or pair of axes by its id: truth, strangers",
+    "level": "confidence level of intervals, 0.95 by default",
+    "preset": "figure, line or pair of axes by its id: truth, held_out",
     "usual": "value of the parameter that a preset's panels draw",
-    "along": "x or y, the axis of the line",
-    "value": "of the line: a number, auto or off",
-    "baseline": "method whose differences are added to tables",
-    "refs": "published points",
-    "pareto": "Pareto front",
-    "labels": "labels at points",
+    "along": "x or y, the axis that the line fixes",
+    "value": "value of the line: a number, auto or off",
+    "baseline": "method that tables compare the others with",
+    "refs": "draw published points",
+    "pareto": "draw the Pareto front",
+    "labels": "label points",
     "source": "points or scalars",
     "group": "how scalars are grouped: auto, hparams, run or an expression",
-    "curve": "parameter, or method, that alone names curves; may be repeated",
+    "curve": "parameter, or method, that tells curves apart; may be repeated",
     "where": "condition on a parameter: lambda>=0.001; may be repeated",
-    "columns": "further column of the table of points; may be repeated",
-    "xscale": "linear or log",
-    "yscale": "linear or log",
+    "columns": "metric or parameter to add to the points; may be repeated",
+    "xscale": "linear or log, horizontally",
+    "yscale": "linear or log, vertically",
     "higher": "metric of which more is better; may be repeated",
     "lower": "metric of which less is better; may be repeated",
-    "hide": "method that is not shown; may be repeated",
+    "hide": "method to leave out; may be repeated",
     "focus": "method that keeps its color, others are gray; may be repeated",
-    "names": "names of methods at their curves",
-    "center": "of seeds: mean, median or iqm",
-    "bounds": "of seeds: student, bootstrap or range",
+    "names": "name methods at their curves",
+    "center": "statistic of seeds: mean, median or iqm",
+    "bounds": "interval over seeds: student, bootstrap or range",
 }
 
 
 def asked_query(options) -> Query:
-    """The query of options, as people write them in Python or in a shell.
+    """The query of options given in Python or in a shell.
 
     Raises:
         TypeError: If there is no such option.
@@ -62,7 +62,7 @@ def asked_query(options) -> Query:
     wrong = sorted(set(options) - set(known))
     if wrong:
         raise TypeError(
-            f"`options` must be of {', '.join(known)}. Received: "
+            f"`options` must be among {', '.join(known)}. Received: "
             f"{', '.join(wrong)}."
         )
     texts = {
@@ -76,7 +76,7 @@ def asked_query(options) -> Query:
 
 
 def whole_query(options, presets) -> Query:
-    """Query of `asked_query()`, completed by a preset and the usual line.
+    """Query of `asked_query()`, completed by a preset and the default line.
 
     Raises:
         TypeError: If there is no such option.
@@ -121,7 +121,7 @@ def command_words(options) -> list[str]:
 
 
 def _text(name, value):
-    """A value as a page writes it into an address."""
+    """A value as the page writes it into its address."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, list | tuple | set):

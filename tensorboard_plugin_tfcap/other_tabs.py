@@ -1,17 +1,31 @@
-"""Points as TensorBoard's other tabs take them: scalars and HParams."""
+"""Points for TensorBoard's other tabs: scalars and HParams."""
+
+#: The group that TensorBoard opens: it sorts capitals before other letters.
+FIRST = "Scores/"
 
 
-def scalar_values(metrics):
+def scalar_values(metrics, training):
     """Summary values of metrics, for Time Series.
 
+    Scores that papers print, the loss and the rewards are in the first group.
+
     Args:
-        metrics: Dict of floats by name, NaN and infinity among them.
+        metrics: Dict of floats by name, as of `grouped_name()`, NaN and
+            infinity among them.
+        training: Dict of floats by name, what training logs.
     """
     from tensorboard.compat.proto.summary_pb2 import Summary
 
+    values = dict(metrics)
+    for name, value in training.items():
+        detail = "/" in name and not name.endswith("/loss")
+        name = name if detail else name.replace("/", "_")
+        values[f"train{'/' if detail else '_'}{name}"] = value
     return [
-        Summary.Value(tag=name, simple_value=value)
-        for name, value in metrics.items()
+        Summary.Value(
+            tag=name if "/" in name else f"{FIRST}{name}", simple_value=value
+        )
+        for name, value in values.items()
     ]
 
 

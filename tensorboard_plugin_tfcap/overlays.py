@@ -1,9 +1,9 @@
-"""Marks over a panel: published points, the front, a line."""
+"""Marks and lines over a panel: published points, the front, the line."""
 
 import numpy as np
 
 from tensorboard_plugin_tfcap.tradeoff.metric_names import bare_name
-from tensorboard_plugin_tfcap.tradeoff.metric_names import listener_of
+from tensorboard_plugin_tfcap.tradeoff.metric_names import listener_title
 from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
 from tensorboard_plugin_tfcap.tradeoff.style import DARK
 from tensorboard_plugin_tfcap.tradeoff.style import LIGHT
@@ -47,7 +47,7 @@ def reference_trace(
 
 
 def front_trace(rows: list[dict], x, y, dark: bool) -> dict:
-    """The front of all marks, and marks their rows."""
+    """The Pareto front; notes in its rows that they are on it."""
     rows = [row for row in rows if not row["hidden"]]
     values = np.array([[row["x"], row["y"]] for row in rows]).reshape(-1, 2)
     front = pareto_front(values[:, 0] * x.sign, values[:, 1] * y.sign)
@@ -60,7 +60,7 @@ def front_trace(rows: list[dict], x, y, dark: bool) -> dict:
         "name": "Pareto front",
         "x": plain(across[:, 0]),
         "y": plain(across[:, 1]),
-        # A mark stands for all that is worse in both.
+        # Steps: a point dominates all that is worse in both.
         "line": {
             "shape": "vh" if x.sign > 0 else "hv",
             "dash": "dot",
@@ -77,15 +77,15 @@ def equality(rows, x, y) -> str:
     """The line on which both axes are equal, in words.
 
     Returns:
-        `"own = strangers"`, or `""` where the axes are not of one measure, or
-        one has percent and the other shares.
+        `"own listener = held-out listeners"`, or `""` where the axes are of
+        two measures, or one has percent and the other shares.
     """
     if not rows or x is y or bare_name(x.name) != bare_name(y.name):
         return ""
     above = {max(row[name] for row in rows) > 1 for name in "xy"}
     if len(above) > 1:
         return ""
-    listeners = [listener_of(metric.name) or "own" for metric in (y, x)]
+    listeners = [listener_title(metric.name) for metric in (y, x)]
     return " = ".join(listeners) if len({*listeners}) > 1 else "both equal"
 
 
@@ -99,7 +99,7 @@ def add_diagonal(figure, name: str, dark: bool):
     low, high = min(lows), max(highs)
     for axis in axes:
         axis["range"] = [low, high]
-    # Beyond the axes: whoever zooms out still sees it.
+    # Beyond the axes, to be seen when zoomed out.
     ends = [2 * low - high, 2 * high - low]
     ends = plain([10.0**end for end in ends] if log[0] else ends)
     figure["data"].append(
@@ -142,10 +142,10 @@ def line_shape(along, value, dark):
 
 
 def set_scales(layout, rows, axes, query) -> list[str]:
-    """Makes axes logarithmic that are asked to be.
+    """Makes axes logarithmic where the query asks for it.
 
     Returns:
-        List of notices: of those that cannot be, and of what does not change.
+        List of notices.
     """
     notices = []
     for name, metric in zip("xy", axes):
@@ -161,15 +161,15 @@ def set_scales(layout, rows, axes, query) -> list[str]:
         layout[f"{name}axis"]["type"] = "log"
         notices.append(
             f"The axis of {metric.title} is logarithmic; between points, "
-            "tables read values off linearly all the same."
+            "tables still interpolate linearly."
         )
     return notices
 
 
 def padded_range(values, log=False):
-    """The range of an axis: all values, and a little around them.
+    """The range of an axis: all values with a margin.
 
-    Of a logarithmic axis, that of the logarithms of positive values.
+    On a logarithmic axis, that of the logarithms of positive values.
     """
     values = np.asarray(values, "float64")
     if log:

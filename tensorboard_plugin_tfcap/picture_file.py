@@ -1,13 +1,14 @@
-"""The figure as a file for print: its size, fonts and form."""
+"""The figure as a file for print: its size, fonts and format."""
 
 import re
 from dataclasses import dataclass
 from dataclasses import field
 
+from tensorboard_plugin_tfcap.query import read_number
 from tensorboard_plugin_tfcap.query_error import QueryError
 from tensorboard_plugin_tfcap.tradeoff.picture import print_figure
 
-#: Forms and their content types.
+#: Formats and their content types.
 FORMS = {
     "svg": "image/svg+xml",
     "pdf": "application/pdf",
@@ -20,16 +21,16 @@ _FONT = re.compile(r"[\w][\w .-]{0,59}")
 
 @dataclass(frozen=True)
 class Sheet:
-    """Form of a file.
+    """Format of a file.
 
     Args:
         form: `"svg"`, `"pdf"` or `"png"`.
         width: Float, inches.
         size: Float, the font's, in points.
         font: String, a family.
-        note: Boolean, whether the figure says below how to read it.
-        ranges: Dict of pairs of floats by the layout's name of an axis, what
-            a person has zoomed to. Defaults to none.
+        note: Boolean, whether a note below the figure says how to read it.
+        ranges: Dict of pairs of floats by the layout's name of an axis, the
+            range that a user has zoomed to. Defaults to none.
 
     Raises:
         QueryError: If an argument has an unknown value.
@@ -60,14 +61,14 @@ class Sheet:
                 )
         if not _FONT.fullmatch(self.font):
             raise QueryError(
-                "`font` must be the name of a family of fonts, such as "
+                "`font` must be the name of a font family, such as "
                 "'serif' or 'Times New Roman'. Received: "
                 f"font={self.font!r:.80}."
             )
 
 
 def parse_sheet(arguments) -> Sheet:
-    """Reads the form that a request asks for.
+    """Reads the format that a request asks for.
 
     Raises:
         QueryError: If an argument has an unknown value.
@@ -82,7 +83,7 @@ def parse_sheet(arguments) -> Sheet:
     given = {}
     for name, target in (("width", "width"), ("font_size", "size")):
         if text := arguments.get(name):
-            given[target] = _number(name, text)
+            given[target] = read_number(name, text)
     if font := arguments.get("font"):
         given["font"] = font
     if note := arguments.get("note"):
@@ -90,7 +91,7 @@ def parse_sheet(arguments) -> Sheet:
     ranges = {}
     for part in filter(None, arguments.get("zoom", "")[:2000].split(";")):
         axis, _, ends = part.partition("=")
-        pair = tuple(_number("zoom", end) for end in ends.split(","))
+        pair = tuple(read_number("zoom", end) for end in ends.split(","))
         if len(pair) != 2 or not re.fullmatch(r"[xy]axis\d*", axis):
             raise QueryError(
                 "`zoom` must be ranges such as xaxis=0,1;yaxis=2,3. Received: "
@@ -101,9 +102,7 @@ def parse_sheet(arguments) -> Sheet:
 
 
 def picture_bytes(shown, sheet: Sheet) -> bytes:
-    """Prints a `Shown` on a sheet, always on white: it goes into papers.
-
-    Hidden methods are not on it.
+    """Prints a `Shown`, always on white, without hidden methods.
 
     Raises:
         ImportError: If Matplotlib is not installed.
@@ -113,19 +112,7 @@ def picture_bytes(shown, sheet: Sheet) -> bytes:
         *(shown.view["figure"], sheet.form),
         *(72 * sheet.width, float(sheet.size), sheet.font),
         note=shown.note if sheet.note else "",
-        # Where it is not to be seen, a program still finds it.
+        # Metadata of the file, also where the note is not printed.
         about=shown.note,
         ranges=sheet.ranges,
-    )
-
-
-def _number(name, text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if abs(value) < float("inf"):
-        return value
-    raise QueryError(
-        f"`{name}` must be a number. Received: {name}={text[:40]!r}."
     )

@@ -42,11 +42,11 @@ _JSON = "application/json"
 
 
 class TradeoffPlugin(base_plugin.TBPlugin):
-    """Draws recall against naturalness, live.
+    """Plots recall against naturalness while runs train.
 
     Args:
         context: `base_plugin.TBContext`. Of it, the data provider alone is
-            used, which all of TensorBoard's loaders have.
+            used, which every loader of TensorBoard provides.
         comparison: String, path of a file of JSON that says how logs are
             presented. See `load_comparison()`. Defaults to `""`, none.
     """
@@ -79,7 +79,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         return {path: _application(route) for path, route in routes.items()}
 
     def is_active(self):
-        """Check whether there are data: TensorBoard knows, by the name."""
+        """Leaves it to TensorBoard, which knows by the plugin's name."""
         return False
 
     def frontend_metadata(self):
@@ -102,28 +102,22 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         return _json(request, view)
 
     def _figure(self, request):
-        query, sources = self._asked(request)
-        selection = select(self._dataset(sources, query), query)
-        return _json(request, figure_view(selection))
+        return _json(request, figure_view(self._selected(request)))
 
     def _tables(self, request):
-        query, sources = self._asked(request)
-        selection = select(self._dataset(sources, query), query)
-        return _json(request, tables_view(selection))
+        return _json(request, tables_view(self._selected(request)))
 
     def _table(self, request):
-        query, sources = self._asked(request)
-        selection = select(self._dataset(sources, query), query)
+        selection = self._selected(request)
         form = request.args.get("format", "markdown")
         text = table_text(selection, form, request.args.get("table"))
         return http_util.Respond(request, text, FORMATS[form][0])
 
     def _picture(self, request):
         sheet = parse_sheet(request.args)
-        query, sources = self._asked(request)
-        selection = select(self._dataset(sources, query), query)
+        shown = Shown(self._selected(request))
         try:
-            data = picture_bytes(Shown(selection), sheet)
+            data = picture_bytes(shown, sheet)
         except ImportError as error:
             raise QueryError(str(error)) from error
         return http_util.Respond(request, data, FORMS[sheet.form])
@@ -144,7 +138,7 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         run = request.args.get("run", "")
         picture = read_picture(sources.log, run, query.step, number)
         if picture is None:
-            raise errors.NotFoundError("This is no picture.")
+            raise errors.NotFoundError("There is no such picture.")
         return http_util.Respond(request, *picture)
 
     def _static(self, request):
@@ -160,8 +154,8 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         path = static_files.plotly_path()
         if path is None:
             raise errors.NotFoundError(
-                "Plotly, which draws the figure, is not installed. Install it "
-                "beside TensorBoard: pip install plotly."
+                "Plotly, which draws the figure, is not installed beside "
+                "TensorBoard. Run: pip install plotly."
             )
         with open(path, "rb") as file:
             kind = static_files.TYPES[".js"]
@@ -180,10 +174,13 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         )
         return parse_query(request.args), Sources(log)
 
+    def _selected(self, request):
+        query, sources = self._asked(request)
+        return select(self._dataset(sources, query), query)
+
     def _dataset(self, sources, query):
         source = sources.chosen(query.source)
         key = (sources.log.experiment, source.name, *source.about(query))
-
         revision = self._revision(source)
 
         def read():
@@ -199,29 +196,29 @@ class TradeoffPlugin(base_plugin.TBPlugin):
         return dataset.directed(query)
 
     def _revision(self, source):
-        """A text that changes when the log does, or how it is presented."""
+        """A text that changes with the log and with how it is presented."""
         if not self._comparison:
             return source.revision()
         try:
             about = os.stat(self._comparison)
         except OSError:
-            # Whoever reads the file says so.
+            # Reading the file reports the error.
             return f"{source.revision()}-"
         stamp = f"{about.st_mtime_ns}-{about.st_size}"
         return f"{source.revision()}-{stamp}"
 
 
 def _application(route):
-    """A route as a WSGI application, whose errors are sentences."""
+    """A route as a WSGI application that answers errors with sentences."""
 
     @wrappers.Request.application
     @functools.wraps(route)
     def application(request):
         try:
             if request.method not in ("GET", "HEAD"):
-                return _json(request, {"error": "Only GET is answered."}, 405)
+                return _json(request, {"error": "The method must be GET."}, 405)
             if _is_foreign(request):
-                text = "Pages of other sites are not answered."
+                text = "Requests from pages of other sites are rejected."
                 return _json(request, {"error": text}, 403)
             return route(request)
         except (QueryError, errors.InvalidArgumentError) as error:
@@ -234,9 +231,9 @@ def _application(route):
 
 
 def _is_foreign(request) -> bool:
-    """Check whether a page of another site asks, as browsers tell.
+    """Check whether a request comes from a page of another site.
 
-    Whatever costs no more than reading a file is answered nevertheless.
+    Requests that cost no more than reading a file are answered nevertheless.
     """
     site = request.headers.get("Sec-Fetch-Site", "none")
     cheap = request.path.endswith("/plotly.js") or "/static/" in request.path

@@ -1,4 +1,4 @@
-"""The plugin's own points, out of a log."""
+"""Points of a log that a `TradeoffWriter` wrote."""
 
 import functools
 
@@ -19,13 +19,13 @@ from tensorboard_plugin_tfcap.metadata import decode_content
 from tensorboard_plugin_tfcap.notices import Notices
 from tensorboard_plugin_tfcap.records import read_point
 
-#: Readers of records by their kinds; those of points are read with more.
+#: Readers of records by kind; points are read with more arguments.
 _RECORDS = {
     "point": read_point,
     "reference": read_reference,
     "comparison": read_comparison,
 }
-#: Runs of a sweep have the same.
+#: Cached: runs of a sweep have equal metadata.
 _content = functools.lru_cache(256)(decode_content)
 
 
@@ -44,7 +44,7 @@ class PointsSource:
         return sum(any(map(_is_point, tags.values())) for tags in runs)
 
     def revision(self):
-        """A text that changes when the log does."""
+        """A text that changes with the log."""
         return self._log.revision(self._tensors, self._blobs)
 
     def about(self, query):
@@ -128,14 +128,14 @@ class PointsSource:
     def _histories(self, runs, downsample=WHOLE):
         """Lists of points in the order of steps, by run.
 
-        Of the best ones that records carry, those of steps that TensorBoard
-        has left out are among them.
+        The best points that records carry are among them, also of steps that
+        TensorBoard has left out.
         """
         places = {self._place(run): run for run in runs}
         places = {k: run for k, run in places.items() if k is not None}
         if not places:
             return {}
-        # All at once: each question is a round trip of its own.
+        # All at once: each request is a round trip.
         folders, tags = (sorted(set(names)) for names in zip(*places))
         data = self._log.read_tensors(downsample, folders, tags)
         histories = {}
@@ -145,7 +145,7 @@ class PointsSource:
                 try:
                     point, known = self._point(folder, tag, datum)
                 except RecordError:
-                    # `dataset()` tells of such records.
+                    # `dataset()` reports such records.
                     continue
                 points[datum.step] = point
                 if known is not None and downsample == WHOLE:
@@ -155,7 +155,7 @@ class PointsSource:
         return histories
 
     def _best(self, points, by):
-        """The best step of each run, and notices of what is not the best."""
+        """The best step of each run, and notices."""
 
         def make(runs):
             best = {}
@@ -189,7 +189,7 @@ class PointsSource:
         )
 
     def _place(self, run):
-        """The run and tag of the log that a point's run is, or `None`."""
+        """The run and tag in the log of a point's run, or `None`."""
         folder, _, tag = run.rpartition(":")
         for place in ((run, POINT_TAG), (folder, tag)):
             if place[1] in self._tensors.get(place[0], {}):
@@ -198,11 +198,11 @@ class PointsSource:
 
 
 def _is_point(series):
-    """Check whether records are points, and neither references nor titles."""
+    """Check whether the records of a series are points."""
     try:
         return _content(series.plugin_content).kind == "point"
     except RecordError:
-        # `dataset()` tells of such records.
+        # `dataset()` reports such records.
         return True
 
 
@@ -210,5 +210,5 @@ def _text(datum):
     """The text of a tensor that holds one."""
     values = datum.numpy
     if values.size != 1 or values.dtype.kind not in "OSU":
-        raise RecordError("is no text")
+        raise RecordError("is not text")
     return values.item()

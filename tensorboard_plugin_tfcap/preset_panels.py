@@ -1,4 +1,4 @@
-"""Panels of a preset: several metrics, or a parameter, at once."""
+"""Panels of a preset: several metrics, or a parameter."""
 
 from collections import Counter
 from dataclasses import replace
@@ -27,7 +27,7 @@ def preset_panels(selection, preset):
         or `None`.
 
     Raises:
-        QueryError: If a method was not run with the value that is asked for.
+        QueryError: If a method was not run with the requested value.
     """
     dataset, query, order = selection.dataset, selection.query, selection.order
     every = [p for group in selection.groups.values() for p in group]
@@ -58,7 +58,7 @@ def preset_panels(selection, preset):
             panel = replace(panel, title=title or x.title)
             members.append(behind)
             axes.append((x, y))
-        # Beside the figure: in a panel, they would hide its marks.
+        # Not in the panel, where they would hide marks.
         selection.notices.extend(
             n for n in notices if n not in selection.notices
         )
@@ -71,7 +71,7 @@ def _metric(dataset, name):
 
 
 def _usual(points, usual, asked):
-    """Points without those of other values of a method that has several."""
+    """Points with one value of a parameter, of methods that have several."""
     for name, value in usual.items():
         values = Counter(p.params[name] for p in points if name in p.params)
         if asked is not None:
@@ -97,7 +97,7 @@ def _usual(points, usual, asked):
 
 
 def _family_curves(families, x, y, order, parameter):
-    """Curves by pairs of a title and a value, and what is left out of them."""
+    """Curves by pairs of a title and a value, and notices."""
     texts = parameter_texts(parameter, [value for _, value in families])
     pairs = {f"{t}, {texts[value]}": (t, value) for t, value in families}
     groups = {text: families[pair] for text, pair in pairs.items()}

@@ -1,4 +1,4 @@
-"""Requests of a page."""
+"""The arguments of requests."""
 
 import math
 import re
@@ -14,7 +14,7 @@ from tfcap.curves.lines import SPREADS
 #: Steps at which runs are compared.
 CHECKPOINTS = ("last", "best", "common", "finished")
 SCALES = ("linear", "log")
-#: What some arguments may be.
+#: Choices of some arguments.
 _CHOICES = {
     "source": (None, "points", "scalars"),
     "at": CHECKPOINTS,
@@ -25,9 +25,9 @@ _CHOICES = {
     "center": tuple(CENTERS),
     "bounds": (None, *BOUNDS),
 }
-#: Arguments that are lists of names, each on a line.
+#: Arguments that are lists of names, one a line.
 _LISTS = (*("curve", "where", "columns", "higher", "lower", "hide", "focus"),)
-#: Letters of an argument, and of one that is a list of names.
+#: Most characters of an argument, and of a list of names.
 _LONGEST, _LONGEST_LIST = 500, 20_000
 
 
@@ -42,36 +42,36 @@ class Query:
         order: String, the parameter along curves.
         runs: String, a regular expression over names of runs.
         at: `"last"`; `"best"`; `"common"`, the last step that all runs have
-            reached; or `"finished"`, of each method the runs that have gone
-            as far as any.
+            reached; or `"finished"`, of each method the runs that have
+            reached its last step.
         by: String, the metric by which a step is the best.
         seeds: `"interval"`, `"band"`, `"points"` or `"none"`.
         level: Float, of intervals over seeds.
         preset: String, a figure of the log, by its name; `"truth"` and
-            `"strangers"` are pairs of axes.
+            `"held_out"` are pairs of axes.
         usual: String, which value of a parameter a preset's panels draw.
         refs: Boolean, whether published points are drawn.
         pareto: Boolean, whether the front is.
-        along: `"x"` or `"y"`, what the line holds.
+        along: `"x"` or `"y"`, the axis that the line fixes.
         value: Float, `"auto"`, or `None` for no line.
-        baseline: String, the method that differences are to.
+        baseline: String, the method that others are compared with.
         step: Integer, the step of which captions are shown.
-        dark: Boolean, whether the ground is dark.
+        dark: Boolean, whether the background is dark.
         labels: Boolean, whether points have labels.
         group: String, how scalars are grouped.
-        curve: Tuple of parameters, and `"method"`, that alone name a curve.
+        curve: Tuple of parameters, and `"method"`, that tell curves apart.
         where: Tuple of conditions on parameters, such as `"lambda>=0.001"`.
-        columns: Tuple of metrics and parameters of the table of points.
+        columns: Tuple of metrics and parameters to add to the table of points.
         xscale: `"linear"` or `"log"`.
         yscale: Likewise.
         higher: Tuple of metrics of which more is better, whatever their names
             or writers say.
         lower: Tuple of those of which less is.
-        hide: Tuple of titles of methods that are not shown, and count nowhere.
+        hide: Tuple of titles of methods that are left out everywhere.
         focus: Tuple of titles of methods; all others are gray.
         names: Boolean, whether methods are named at their curves.
-        center: String, what is drawn and read off of several seeds.
-        bounds: String, what stands to both sides of it.
+        center: String, the statistic of several seeds that is drawn.
+        bounds: String, the kind of interval around it.
     """
 
     source: str | None = None
@@ -131,7 +131,7 @@ class Query:
                 )
         if not 0.5 <= self.level <= 0.999:
             raise QueryError(
-                "`level` must be from 0.5 to 0.999. Received: "
+                "`level` must be in [0.5, 0.999]. Received: "
                 f"level={self.level!r:.40}."
             )
         try:
@@ -141,7 +141,7 @@ class Query:
 
 
 def parse_query(arguments) -> Query:
-    """Reads the arguments of a request; those of other routes are let by.
+    """Reads the arguments of a request; ignores those of other routes.
 
     Raises:
         QueryError: If an argument has an unknown value.
@@ -161,7 +161,7 @@ def parse_query(arguments) -> Query:
 
 
 def whole_number(name, text):
-    """A number from 0, as pages are counted.
+    """Reads a whole number from 0.
 
     Raises:
         QueryError: If it is not a whole number.
@@ -176,17 +176,24 @@ def whole_number(name, text):
 
 def _word(name, text):
     if len(text) > _LONGEST:
-        raise QueryError(f"`{name}` must have at most {_LONGEST} letters.")
+        raise QueryError(f"`{name}` must have at most {_LONGEST} characters.")
     return text
 
 
 def _names(name, text):
     if len(text) > _LONGEST_LIST:
-        raise QueryError(f"`{name}` must have at most {_LONGEST_LIST} letters.")
+        raise QueryError(
+            f"`{name}` must have at most {_LONGEST_LIST} characters."
+        )
     return tuple(filter(None, text.split("\n")))
 
 
-def _number(name, text):
+def read_number(name, text):
+    """Reads a finite number.
+
+    Raises:
+        QueryError: If it is none.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -199,7 +206,7 @@ def _number(name, text):
 
 
 def _whole(name, text):
-    value = _number(name, text)
+    value = read_number(name, text)
     if value != int(value):
         raise QueryError(
             f"`{name}` must be a whole number. Received: {name}={value:g}."
@@ -216,10 +223,10 @@ def _flag(name, text):
 
 
 _READ = {
-    "level": _number,
+    "level": read_number,
     "refs": _flag,
     "pareto": _flag,
-    "value": lambda n, t: t if t == "auto" else _number(n, t),
+    "value": lambda n, t: t if t == "auto" else read_number(n, t),
     "step": _whole,
     "dark": _flag,
     "labels": _flag,

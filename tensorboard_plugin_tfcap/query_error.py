@@ -1,5 +1,5 @@
-"""The error of a question that cannot be answered."""
+"""The error of a request that cannot be answered."""
 
 
 class QueryError(ValueError):
-    """A question that the data cannot answer; its text is for people."""
+    """A request that the data cannot answer; users see its text."""

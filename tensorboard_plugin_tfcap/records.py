@@ -10,6 +10,7 @@ from tensorboard_plugin_tfcap.metadata import MOST_SAMPLES
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.metadata import finite_numbers
 from tensorboard_plugin_tfcap.metadata import load_object
+from tensorboard_plugin_tfcap.metadata import natural
 from tensorboard_plugin_tfcap.metadata import plain_parameters
 from tensorboard_plugin_tfcap.metadata import short_text
 from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
@@ -22,7 +23,7 @@ def read_point(
 
     Returns:
         `TradeoffPoint`, and the record's `best` as a `TradeoffPoint` and the
-        name of the metric by which it is, or `None` where it has none.
+        name of its metric, or `None` where it has none.
 
     Raises:
         RecordError: If it cannot be read.
@@ -33,7 +34,7 @@ def read_point(
         raise RecordError("has no method")
     seed = record.get("seed")
     if seed is not None and not isinstance(seed, str | int | float):
-        raise RecordError("has a seed that is no number and no word")
+        raise RecordError("has a seed that is neither a number nor a string")
     if isinstance(seed, int | float) and not abs(seed) < 1e300:
         raise RecordError("has a seed that is not finite")
     params = plain_parameters(record.get("params", {}))
@@ -80,14 +81,12 @@ def read_samples(data: bytes):
     samples = []
     for item in items[:MOST_SAMPLES]:
         if not isinstance(item, dict):
-            raise RecordError("has an item that is no object")
+            raise RecordError("has an item that is not an object")
         numbers, _ = finite_numbers(
             {k: item.get(k) for k in ("rank", "human_rank")}
         )
         human = item.get("human")
         human = human if isinstance(human, list) else []
-        image = item.get("image")
-        whole = isinstance(image, int) and not isinstance(image, bool)
         caption = short_text(item.get("caption"), LONGEST_TEXT)
         samples.append(
             {
@@ -103,7 +102,7 @@ def read_samples(data: bytes):
                 "scores": finite_numbers(item.get("scores", {}))[0],
                 "claims": read_claims(item.get("claims"), caption),
                 "missing": read_missing(item.get("missing")),
-                "image": image if whole and image >= 0 else None,
+                "image": natural(item.get("image")),
             }
         )
     return samples

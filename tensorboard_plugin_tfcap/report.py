@@ -1,8 +1,8 @@
-"""The trade-off of a log in one file.
+"""The trade-off curves of a log in one HTML file.
 
     tfcap-report LOGDIR -o report.html
 
-The file needs nothing else, not even a network.
+The file contains everything that it shows, and needs no network.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from tensorboard_plugin_tfcap.shown import Shown
 from tensorboard_plugin_tfcap.shown import read_log
 from tensorboard_plugin_tfcap.shown import shown_of
 
-#: Metrics of each axis that a report can be turned to.
+#: How many metrics a report offers for each axis.
 _AXES = 4
 
 
@@ -41,12 +41,12 @@ def write_report(path, logdir, comparison=None, **options):
         **options: Those of `query.Query`, as `show_tradeoff()` takes them.
 
     Returns:
-        List of sentences on what of the log is damaged or left out.
+        List of sentences about what is damaged or left out.
 
     Raises:
         TypeError: If there is no such option.
         ValueError: If there is nothing to draw, or no such metric.
-        OSError: If there can be no file of that name.
+        OSError: If the file cannot be written.
     """
     check_place(path)
     log = read_log(logdir)
@@ -75,13 +75,15 @@ def main(argv: list[str] | None = None) -> int:
     """Runs the command `tfcap-report`."""
     parser = argparse.ArgumentParser(
         prog="tfcap-report",
-        description="Trade-off curves of a log in one file, to look around in.",
+        description="Writes the trade-off curves of a log into one HTML file.",
     )
-    parser.add_argument("logdir", help="as TensorBoard takes it")
+    parser.add_argument("logdir", help="log directory, as for TensorBoard")
     parser.add_argument("-o", "--out", default="report.html", metavar="FILE")
     add_options(parser)
     parser.add_argument(
-        "--comparison", metavar="FILE", help="titles, presets and references"
+        "--comparison",
+        metavar="FILE",
+        help="JSON of titles and presets",
     )
     options = vars(parser.parse_args(argv))
     path, logdir = options.pop("out"), options.pop("logdir")
@@ -100,7 +102,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _origin(logdir, comparison, options, shown):
-    """Sentences of what made a report, of what."""
+    """Sentences about the origin of a report."""
     name = os.path.basename(os.path.abspath(os.fspath(logdir)))
     words = ["tfcap-report", name, *command_words(options)]
     if comparison:
@@ -110,13 +112,13 @@ def _origin(logdir, comparison, options, shown):
     try:
         version = importlib.metadata.version("tfcap")
     except importlib.metadata.PackageNotFoundError:
-        version = "that is not installed"
+        version = "(not installed)"
     yield f"{count} runs of the log directory {name}."
     yield f"Made on {now} by tfcap {version}: {shlex.join(words)}"
 
 
 def _others(shown):
-    """Other figures by title: presets that can be drawn, and pairs of axes."""
+    """Other figures by title: presets, and other pairs of axes."""
     selection = shown.selection
     dataset, query = selection.dataset, selection.query
     others = {}

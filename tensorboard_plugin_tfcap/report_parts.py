@@ -35,15 +35,15 @@ ul { color: var(--quiet); font-size: .85rem; max-width: 60rem;
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%); white-space: nowrap; }
 """
-#: Runs whose captions are shown, and how many.
+#: How many runs have their captions shown.
 _MOST_RUNS = 40
-#: Texts of what a caption leaves out.
+#: How many omissions of a caption are listed.
 _MOST_MISSING = 8
 _BOUNDS = re.compile(r"\[(\S+), (\S+)\]")
 
 
 def choice_html(views: dict[str, str]) -> list[str]:
-    """Views to choose from by title; the first one is there."""
+    """A choice of views by title; the first one is shown."""
     options = "".join(
         f'<option value="{place}">{html.escape(title)}</option>'
         for place, title in enumerate(views)
@@ -64,7 +64,7 @@ def choice_html(views: dict[str, str]) -> list[str]:
 
 
 def scripts_html() -> list[str]:
-    """Plotly's library, and what draws figures by it.
+    """Plotly's library, and the script that draws figures.
 
     Raises:
         FileNotFoundError: If Plotly is not installed.
@@ -72,7 +72,7 @@ def scripts_html() -> list[str]:
     library = plotly_path()
     if library is None:
         raise FileNotFoundError(
-            "A report needs Plotly, which is not installed: pip install plotly."
+            "A report needs Plotly, which is absent. Run: pip install plotly"
         )
     parts = []
     for path in (library, f"{FOLDER}/report.js"):
@@ -82,16 +82,16 @@ def scripts_html() -> list[str]:
 
 
 def figure_html(shown) -> str:
-    """The figure of a `Shown` on light and on dark paper, as data."""
+    """The figure of a `Shown` in light and dark, as data."""
     text = json.dumps([shown.plotly(), shown.plotly(dark=True)])
-    # Nothing in it ends the element.
+    # Without `<`, nothing in it can end the element.
     text = text.replace("<", "\\u003c")
     kind = "figure panels" if len(shown.view["panels"]) > 1 else "figure"
     return (
         f'<figure class="{kind}"><div class="plot"></div>'
         f'<script type="application/json">{text}</script>'
         f"<figcaption>{html.escape(shown.note)} A method that is hidden by "
-        "the legend still counts in the tables: the option hide leaves it out."
+        "the legend still counts in the tables; --hide leaves it out."
         "</figcaption></figure>"
     )
 
@@ -134,7 +134,7 @@ def table_html(table) -> str:
     >>> "&lt;x&gt;" in found
     True
     """
-    # A heading without words is none.
+    # An empty heading is not a heading.
     tags = ["th" if text else "td" for text in table.head]
     head = "".join(
         f"<{tag}>{html.escape(text)}</{tag}>"
@@ -176,7 +176,7 @@ def samples_html(log, rows: list[dict]):
         notices = list(page["notices"])
         if len(cards) < page["count"]:
             notices.append(
-                f"The first {len(cards)} of {page['count']} captions."
+                f"Only the first {len(cards)} of {page['count']} captions."
             )
         cards += [f"<p>{html.escape(text)}</p>" for text in notices]
         title = html.escape(_whose(row, run, page["step"]))
@@ -193,7 +193,7 @@ def samples_html(log, rows: list[dict]):
 
 
 def _whose(row, run, step):
-    """A row, and its run and step where they are not those of the row."""
+    """A row, with its run and step where they differ from the row's."""
     parts = [row["method"], row["label"]]
     if len(row["runs"]) > 1:
         parts.append(f"seed {run['seed']}" if run["seed"] else run["run"])
@@ -218,7 +218,7 @@ def _card(log, run, step, item):
         f'<span class="number">Human: {html.escape(text)}</span>'
         for text in item["human"][:2]
     )
-    caption = "".join(map(_piece, item["pieces"])) or "(says nothing)"
+    caption = "".join(map(_piece, item["pieces"])) or "(empty caption)"
     return (
         f"<figure>{shown}<figcaption>{caption}{rank}{_judged(item)}{human}"
         "</figcaption></figure>"

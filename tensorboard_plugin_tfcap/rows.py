@@ -1,4 +1,4 @@
-"""The points of a figure as rows: what its marks are, and its table."""
+"""The points of a figure as rows of a table, one for each mark."""
 
 import math
 
@@ -9,11 +9,11 @@ from tensorboard_plugin_tfcap.tradeoff.style import styles
 
 
 def point_rows(panels, members, axes, query, known=()) -> list[dict]:
-    """One row for each mark, numbered as the marks are.
+    """One row for each mark, in the order of the marks.
 
     Args:
-        members: List of dicts, by title, of dicts of lists of points by
-            place, one a panel: the runs of each mark.
+        members: List with a dict for each panel: by title, dicts of lists of
+            points by place, the runs of each mark.
     """
     titles = [line.title for panel in panels for line in panel.lines]
     rows, looks = [], styles(titles, known)
@@ -46,16 +46,9 @@ def reference_rows(references, x, y, hidden: bool = False) -> list[dict]:
             "params": {},
             "x": reference.metrics[x.name],
             "y": reference.metrics[y.name],
-            "x_interval": None,
-            "y_interval": None,
-            "seeds": None,
-            "of": None,
-            "pareto": False,
-            "reference": True,
-            "hidden": hidden,
-            "step": "",
-            "runs": [],
-            "color": None,
+            **dict.fromkeys(("x_interval", "y_interval", "seeds", "of")),
+            **{"pareto": False, "reference": True, "hidden": hidden},
+            **{"step": "", "runs": [], "color": None},
         }
         for reference in references
     ]

@@ -9,13 +9,14 @@ from tensorboard_plugin_tfcap.hparams import lending
 from tensorboard_plugin_tfcap.matching import search
 from tensorboard_plugin_tfcap.name_parts import name_settings
 from tensorboard_plugin_tfcap.name_parts import plain_value
+from tensorboard_plugin_tfcap.other_tabs import FIRST
 
 BY_ALL, BY_HPARAMS, BY_RUN = "auto", "hparams", "run"
 #: Names of a setting that tells repetitions apart.
 _SEEDS = ("seed", "random_seed", "rng_seed")
-#: Words that are the method where nothing else is left of a name.
+#: Settings that name the method where nothing else is left of a name.
 _METHODS = ("algorithm", "algo", "model", "arch", "architecture")
-#: Folders in which Keras and others keep parts of one run.
+#: Folders with parts of one run, as of Keras.
 _PARTS = ("train", "validation", "val", "test", "eval")
 
 
@@ -24,12 +25,12 @@ class RunName:
     """Method, seed and settings of a run, by its name or HParams.
 
     Args:
-        whole: String, the run that this one is a part of, or is.
+        whole: String, the run that this one belongs to.
         part: String, the rest of its name; may be empty.
-        results: Boolean, whether it holds the results of the whole run, as
+        results: Boolean, whether it contains the results of the whole run, as
             `add_hparams()` writes them at step 0. Defaults to `False`.
-        metric: String, the name of its only metric. Defaults to `""`: that
-            of its tag.
+        metric: String, the name of its only metric. Defaults to `""`: its
+            tag.
     """
 
     whole: str
@@ -42,7 +43,7 @@ class RunName:
 
     def metric_of(self, tag: str) -> str:
         """The name of a metric of the whole run."""
-        name = self.metric or tag
+        name = (self.metric or tag).removeprefix(FIRST)
         return f"{self.part}/{name}" if self.part else name
 
 
@@ -56,7 +57,7 @@ def run_names(runs, group, hparams):
         hparams: Dict of settings by run.
 
     Raises:
-        QueryError: If it is not a regular expression.
+        QueryError: If `group` is not a regular expression.
 
     Example:
 
@@ -86,12 +87,12 @@ def run_names(runs, group, hparams):
 
 
 def grouped_scalars(scalars) -> dict:
-    """Parts of runs that `add_scalars()` writes, one a curve.
+    """Runs that `add_scalars()` writes, one for each curve of a chart.
 
-    For a part `train` of `Loss`, torch writes a run `Loss_train` below that of
-    its writer, tensorboardX a run `Loss/train`. The run's name is as it was
-    given; in its only tag, other characters than word ones, `-`, `/` and `.`
-    may have become `_`.
+    For a part `train` of `Loss`, PyTorch writes a run `Loss_train` below that
+    of its writer, tensorboardX a run `Loss/train`. The run's name is as given;
+    in its only tag, characters other than word characters, `-`, `/` and `.`
+    may be replaced by `_`.
 
     Args:
         scalars: Dict of dicts of time series by tag, by run.
@@ -112,14 +113,14 @@ def grouped_scalars(scalars) -> dict:
         tag, *others = tags
         tag, place = tag.lstrip("/"), f"/{run}"
         path, flat = posixpath.normpath(tag), tag.replace("/", "_")
-        # Of a leading slash, torch leaves a `_` in the run's name.
+        # PyTorch replaces a leading slash by a `_` in the run's name.
         for name in (f"/{path}/", f"/{flat}_", f"/_{flat}_"):
-            # Each character is one still, so that both are cut alike.
+            # Cleaning keeps the length, so that positions agree.
             start = _cleaned(place).rfind(_cleaned(name))
             end = start + len(name)
             if others or start < 0:
                 continue
-            # What torch joins by `_` was a tag with slashes.
+            # PyTorch joins a tag with slashes by `_`.
             given = path if "/" in path else place[: end - 1][-len(path) :]
             found[run] = place[1:start] or ".", f"{given}/{place[end:]}"
     return found
@@ -143,7 +144,7 @@ def _by_hparams(run, hparams, lent, and_name):
         if results:
             whole = lent[whole]
         elif end == 0 and whole not in lenders and len(hparams) > 1:
-            # Settings of the log directory itself are of no other session.
+            # Settings of the log directory apply to no other session.
             return None
         named, left = name_settings(whole) if and_name else ({}, "")
         settings = {**named, **hparams[lender]}
@@ -177,7 +178,7 @@ def _by_match(run, match):
     }
     method = match.text if not settings else ""
     alone = _by_run(run)
-    # What follows the match may be anything, such as the names of many runs.
+    # The rest of the name may be anything, such as names of many runs.
     inside = match.end <= len(alone.whole)
     place = (alone.whole, alone.part) if inside else (run, "")
     return _named(*place, settings, method)
@@ -195,6 +196,6 @@ def _named(whole, part, settings, left, **about):
 
 
 def _whole_number(value):
-    """HParams have no integers: a seed of 3 is 3.0 there."""
+    """Restores integers, which HParams store as floats."""
     whole = isinstance(value, float) and value.is_integer()
     return int(value) if whole else value

@@ -7,9 +7,9 @@ from tensorboard_plugin_tfcap.metadata import SAMPLES_TAG
 from tensorboard_plugin_tfcap.metadata import RecordError
 from tensorboard_plugin_tfcap.records import read_samples
 
-#: Samples a page.
+#: Samples on a page.
 PAGE = 8
-#: How pictures begin that browsers show and nothing runs in.
+#: First bytes of images that cannot contain scripts.
 _PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 
 
@@ -46,7 +46,7 @@ def samples_view(log, run: str, step, page: int, about) -> dict:
 
 
 def picture_type(data):
-    """The content type of a picture, or `None` where it is none."""
+    """The content type of a picture, or `None` if it is not a picture."""
     for begin, kind in _PICTURES.items():
         if data.startswith(begin):
             return kind
@@ -61,7 +61,7 @@ def read_picture(log, run: str, step: int, number: int):
     """
     for sequence in log.read_blobs(run, SAMPLES_TAG):
         if sequence.step == step and 0 <= number < len(sequence.values) - 1:
-            # The first one is not a picture.
+            # The first blob is not a picture.
             data = log.read_blob(sequence.values[number + 1].blob_key)
             kind = picture_type(data)
             return None if kind is None else (data, kind)
@@ -69,7 +69,7 @@ def read_picture(log, run: str, step: int, number: int):
 
 
 def _judged(item):
-    """A caption in pieces, and how many of its claims are true."""
+    """A caption in pieces, and counts of its claims."""
     claims = item["claims"]
     return {
         "pieces": marked_caption(item["caption"], claims),

@@ -1,4 +1,4 @@
-"""Any two scalars of any runs, as points."""
+"""Scalars of any log as points."""
 
 import math
 from collections import defaultdict
@@ -27,7 +27,7 @@ from tensorboard_plugin_tfcap.tradeoff.point import TradeoffPoint
 
 
 class ScalarsSource:
-    """Reads scalars of runs that may never have heard of tfcap."""
+    """Reads scalars of any runs."""
 
     name = "scalars"
 
@@ -40,7 +40,7 @@ class ScalarsSource:
         return len(self._scalars)
 
     def revision(self):
-        """A text that changes when the log does."""
+        """A text that changes with the log."""
         return self._log.revision(self._scalars, self._hparams)
 
     def about(self, query):
@@ -50,7 +50,7 @@ class ScalarsSource:
         return query.group, at, *(best if at == "best" else ())
 
     def dataset(self, query) -> Dataset:
-        """Every run's last or best values."""
+        """The last or best values of every run."""
         members, unknown = self._members(query)
         notices = [*self._log.damage, *unknown]
         histories = {}
@@ -75,7 +75,7 @@ class ScalarsSource:
         )
 
     def _described(self):
-        """Metrics that HParams name, by name."""
+        """Metrics that HParams are configured to show, by name."""
         titles = hparams_metrics(self._hparams)
         return {
             name: replace(named_metric(name, title or None), featured=place)
@@ -83,7 +83,7 @@ class ScalarsSource:
         }
 
     def _members(self, query):
-        """Parts of runs by run, and notices of what belongs nowhere."""
+        """Parts of runs by run, and notices about runs that are left out."""
         hparams = run_hparams(self._hparams)
         group = query.group or BY_ALL
         grouped = {}
@@ -117,9 +117,9 @@ class ScalarsSource:
         return list(points.values())
 
     def _best(self, members, by):
-        """The best step of each run, and notices of what is not the best.
+        """The best step of each run, and notices.
 
-        A metric that was not logged at that step has its last value before.
+        A metric that was not logged at that step has its last earlier value.
         """
 
         def make(wholes):
@@ -152,7 +152,7 @@ class ScalarsSource:
         histories = {}
         for whole, parts in members.items():
             steps, times, bad = defaultdict(dict), {}, defaultdict(set)
-            # What sums a run up does not replace what was logged on the way.
+            # Final results do not replace what was logged in training.
             for run, name in sorted(parts, key=lambda part: part[1].results):
                 end = max(times, default=0) if name.results else None
                 for tag, series in data.get(run, {}).items():
@@ -184,7 +184,7 @@ class ScalarsSource:
 
 
 def _best(points, by):
-    """A run's best point, and how many points it is the best of."""
+    """A run's best point, and the number of points with the metric."""
     known = [
         place for place, point in enumerate(points) if by.name in point.metrics
     ]

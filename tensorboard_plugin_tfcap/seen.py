@@ -1,16 +1,16 @@
-"""Memory of the methods of a log, in the order in which they came."""
+"""Memory of the methods of a log, in the order in which they appeared."""
 
 import threading
 from dataclasses import replace
 
-#: Logs and groupings that are remembered.
+#: How many logs and groupings are remembered.
 _MOST = 100
 
 
 class SeenMethods:
-    """Keeps the looks of methods as they are while others come and go.
+    """Keeps the colors of methods while others come and go.
 
-    A method that is logged later takes the place after those that are there,
+    A method that is logged later is placed after those that are there,
     whatever its name; one that is deleted keeps its place.
 
     Example:
@@ -33,9 +33,9 @@ class SeenMethods:
         self._lock = threading.Lock()
 
     def ordered(self, key, dataset):
-        """A data set that knows in which order its methods came."""
+        """A data set that knows the order in which its methods appeared."""
         with self._lock:
-            # The last one that was asked for is the last one that is dropped.
+            # The one that was asked for last is dropped last.
             titles = self._titles[key] = self._titles.pop(key, {})
             if len(self._titles) > _MOST:
                 del self._titles[next(iter(self._titles))]

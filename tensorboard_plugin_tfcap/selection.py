@@ -1,4 +1,4 @@
-"""The part of a log that is looked at: runs, axes, and their curves."""
+"""The part of a log that a query selects: runs, axes and curves."""
 
 from dataclasses import dataclass
 from dataclasses import field
@@ -20,17 +20,17 @@ from tfcap.curves import operating_point
 
 @dataclass(frozen=True)
 class Selection:
-    """The part of a data set that a query chose.
+    """The part of a data set that a query selects.
 
     Args:
-        query: `Query`, in which a preset has filled what was not asked for.
+        query: `Query`, completed by its preset.
         x: `Metric`, or `None` where there are no two metrics.
         order: String, the parameter along curves, or `None`.
         groups: Dict of lists of points by title.
-        curves: Dict of dicts of `Curve` by seed, by title; hidden methods
-            have none, and count nowhere.
-        joined: Boolean, whether there are curves between points: not where
-            the parameter is a word.
+        curves: Dict of dicts of `Curve` by seed, by title, without hidden
+            methods.
+        joined: Boolean, whether points are joined, which they are unless the
+            parameter has strings as values.
         settings: Dict of all parameters by run.
     """
 
@@ -46,11 +46,11 @@ class Selection:
     settings: dict = field(default_factory=dict)
 
     def references(self):
-        """Published points that have both metrics, with their titles."""
+        """Published points to draw, if the query asks for them."""
         return self.published() if self.query.refs else []
 
     def published(self):
-        """Published points that may be drawn, of data that may be these."""
+        """Published points that have both metrics, of the same data."""
         if self.x is None:
             return []
         dataset = self.dataset
@@ -66,23 +66,23 @@ class Selection:
         ]
 
     def held_axes(self):
-        """The metric that is held at a level, and the one that is read off."""
+        """The metric that is held at a level, and the one to read there."""
         held = (self.x, self.y)
         return held[::-1] if self.query.along == "y" else held
 
     def focused(self, titles):
-        """The same, in whose focus are only those of a figure's methods."""
+        """The same, whose focus is limited to the methods of a figure."""
         drawn = {*titles} - {*self.query.hide}
         focus = tuple(t for t in self.dataset.focus if t in drawn)
         return replace(self, dataset=replace(self.dataset, focus=focus))
 
     def preset(self):
-        """The preset whose panels were asked for, or `None`."""
+        """The preset that was asked for, if it has panels, or `None`."""
         preset = self.dataset.presets.get(self.query.preset)
         return preset if preset is not None and preset.panels else None
 
     def line(self):
-        """The line that was asked for, as a dict, or `None`."""
+        """The line as a dict, or `None`: without curves, none is automatic."""
         query = self.query
         if query.value is None or not self.curves or not self.joined:
             return None
@@ -98,7 +98,8 @@ class Selection:
         value = query.value
         if value == "auto":
             value = operating_point(self.curves, of, less=held.sign < 0)
-            value = (low + high) / 2 if value is None else value
+            if value is None:
+                return None
         found = {"along": along, "value": value, "low": low, "high": high}
         reached = self._reached(of, value)
         if not reached:
@@ -107,7 +108,7 @@ class Selection:
                 offer = min(values, key=lambda level: abs(level - value))
             found["offer"] = float(offer)
             found["note"] = (
-                f"No curve goes to {held.title} = {number(value)}: they go "
+                f"No curve reaches {held.title} = {number(value)}: they range "
                 f"from {number(low)} to {number(high)}. At "
                 f"{number(offer)}, {self._reached(of, offer)} of "
                 f"{len(self.curves)} methods have a value."
@@ -115,7 +116,7 @@ class Selection:
         return found
 
     def _reached(self, of, level):
-        """Number of methods that have a seed whose curve goes to a level."""
+        """Number of methods with a seed whose curve reaches a level."""
         return sum(
             any(
                 getattr(curve, of).min() <= level <= getattr(curve, of).max()
@@ -126,10 +127,10 @@ class Selection:
 
 
 def select(dataset: Dataset, query: Query) -> Selection:
-    """Chooses what a query asks for.
+    """Selects what a query asks for.
 
     Raises:
-        QueryError: If a metric or parameter is not there.
+        QueryError: If a metric or parameter is absent.
     """
     query = with_preset(query, dataset.presets)
     dataset = dataset.directed(query)
@@ -147,17 +148,17 @@ def select(dataset: Dataset, query: Query) -> Selection:
     )
     notices += sentences
     settings = {point.run: point.params for point in points}
+    axes = dataset.axes(query.x, query.y)
     if query.curve:
         points = named_curves(points, query.curve, order, dataset.titles)
         dataset = replace(dataset, points=points)
-    axes = dataset.axes(query.x, query.y)
     if axes is None:
         return Selection(dataset, query, None, None, order, {}, {}, notices)
     unknown = [metric.title for metric in axes if not metric.sign]
     if unknown:
         notices.append(
-            f"Which way {' and '.join(unknown)} is better is not known: no "
-            "value is bold, and there is no Pareto front. Choose it beside "
+            f"Whether more of {' and '.join(unknown)} is better is unknown: "
+            "no value is bold, and there is no Pareto front. Choose it beside "
             "the axis."
         )
     groups, sentences = group_points(points, order, dataset.titles)
@@ -170,13 +171,13 @@ def select(dataset: Dataset, query: Query) -> Selection:
     joined = not is_categorical(points, order)
     if not joined:
         notices.append(
-            f"{order} has words as values: nothing is between two of them, so "
-            "points are not joined, and no table reads values off."
+            f"{order} has strings as values: points are not joined, and no "
+            "table interpolates between them."
         )
     if query.baseline and query.baseline not in groups:
         notices.append(
-            f"There are no differences to {query.baseline:.80}: no such curve "
-            "is left."
+            f"There are no differences to {query.baseline:.80}: it has no "
+            "curve here."
         )
         query = replace(query, baseline=None)
     return Selection(
@@ -186,19 +187,19 @@ def select(dataset: Dataset, query: Query) -> Selection:
 
 
 def _hidden_runs(points, query, order, titles):
-    """Runs of the methods that are not shown."""
+    """Runs of hidden methods only."""
     if not query.hide:
         return set()
     if query.curve:
         points = named_curves(points, query.curve, order, titles)
     groups, _ = group_points(points, order, titles)
     shown = [group for t, group in groups.items() if t not in query.hide]
-    # Not those of hidden groups: what is left out of them is in none.
+    # Not the runs of hidden groups, which lack what was left out.
     return {p.run for p in points} - {p.run for group in shown for p in group}
 
 
 def _uneven(groups, order):
-    """Notices of points whose seeds are at different steps."""
+    """Notices of points that average seeds at different steps."""
     for title, points in groups.items():
         steps = {}
         for point in points:
@@ -209,13 +210,12 @@ def _uneven(groups, order):
             yield (
                 f"{title}: {len(uneven)} of {len(steps)} points are means of "
                 f"seeds at different steps, {low} to {high}, and are hollow. "
-                'The checkpoints "Common" and "Finished" compare like with '
-                "like."
+                'The checkpoints "Common" and "Finished" compare equal steps.'
             )
 
 
 def with_preset(query: Query, presets) -> Query:
-    """A query in which a preset has filled what was not asked for.
+    """Completes a query by its preset.
 
     Raises:
         QueryError: If there is no such preset.

@@ -1,4 +1,4 @@
-"""View of a log as the tab shows it, for a file or a notebook."""
+"""A log as the tab shows it, for files and notebooks."""
 
 import os
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ class Shown:
 
     @cached_property
     def view(self):
-        """The answer that the tab's page gets."""
+        """The answer that the tab gets."""
         return figure_view(self.selection)
 
     @cached_property
     def dark(self):
-        """The figure on dark paper."""
+        """The figure with a dark background."""
         query = replace(self.selection.query, dark=True)
         return figure_view(replace(self.selection, query=query))["figure"]
 
@@ -98,7 +98,7 @@ class Shown:
         return " ".join(filter(None, parts))
 
     def plotly(self, dark=False) -> dict:
-        """The figure by itself: with a height, and without hidden methods.
+        """The figure with a height and without hidden methods.
 
         Returns:
             Dict of `data` and `layout`.
@@ -111,12 +111,12 @@ class Shown:
 
 
 def read_log(logdir) -> Log:
-    """A log directory, read at once and whole.
+    """Reads a whole log directory.
 
     Raises:
         ValueError: If there is no such folder.
     """
-    # Imported here: it may load TensorFlow, which takes a while.
+    # Imported here, since it may import TensorFlow, which is slow.
     from tensorboard.backend.event_processing import data_provider
     from tensorboard.backend.event_processing import plugin_event_multiplexer
 
@@ -126,13 +126,13 @@ def read_log(logdir) -> Log:
             f"`logdir` must be a folder. Received: logdir={path!r}."
         )
     guidance = dict.fromkeys(("tensors", "images", "audio", "histograms"), ALL)
-    # Of what is drawn, all: 0 is not a limit.
+    # 0 keeps all records of what is drawn.
     kept = {PLUGIN_NAME: 0, "scalars": 0}
     multiplexer = plugin_event_multiplexer.EventMultiplexer(
         tensor_size_guidance=kept, size_guidance={**guidance, "scalars": 0}
     )
     for folder, _ in run_folders(path):
-        # The slash tells a folder whose name is like that of an event file.
+        # The slash marks a folder named like an event file.
         name = os.path.relpath(folder, path)
         multiplexer.AddRun(os.path.join(folder, ""), name)
     multiplexer.Reload()
@@ -141,11 +141,11 @@ def read_log(logdir) -> Log:
 
 
 def shown_of(log, logdir, comparison=None, options=()) -> Shown:
-    """Chooses what options ask for of a log.
+    """Shows what options ask for of a log.
 
     Args:
         logdir: Path of the log.
-        comparison: Path of a file of JSON that says how it is presented.
+        comparison: Path of a JSON file that says how it is presented.
         options: Dict of those of `options.asked_query()`.
 
     Raises:

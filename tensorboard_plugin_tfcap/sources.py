@@ -1,4 +1,4 @@
-"""Sources of points: the plugin's own records, or anybody's scalars."""
+"""Sources of points: the plugin's own records, or scalars of any log."""
 
 from tensorboard_plugin_tfcap.points_source import PointsSource
 from tensorboard_plugin_tfcap.scalars_source import ScalarsSource
@@ -25,7 +25,7 @@ class Sources:
     def counts(self, chosen):
         """Numbers of runs by the name of a source.
 
-        Where the chosen one has runs, the others are not looked at: `None`.
+        Where the chosen one has runs, the others are not read: `None`.
         """
         runs = len(self._source(chosen))
         return {

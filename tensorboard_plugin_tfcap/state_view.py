@@ -1,4 +1,4 @@
-"""The state that a page needs before it asks for a figure."""
+"""The state of a log, which the page requests before the figure."""
 
 from tensorboard_plugin_tfcap.curve_names import named_curves
 from tensorboard_plugin_tfcap.dataset import best_metric
@@ -12,7 +12,7 @@ from tensorboard_plugin_tfcap.tradeoff.point import is_number
 from tensorboard_plugin_tfcap.tradeoff.point import parameter_title
 from tensorboard_plugin_tfcap.tradeoff.point import rounded
 
-#: What people paste to have something to look at.
+#: Code that the page offers for an empty log.
 SNIPPET = """\
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
 
@@ -30,12 +30,12 @@ def state_view(
 ) -> dict:
     """The state of a log."""
     metrics = dataset.metrics
-    axes = default_axes(metrics) or (None, None)
+    axes = default_axes(metrics, dataset.points) or (None, None)
     order, points = dataset.order(None, query.curve), dataset.points
     if query.curve:
         points = named_curves(points, query.curve, order, dataset.titles)
     groups, _ = group_points(points, order, dataset.titles)
-    titles = {"points": "Trade-off points", "scalars": "Any two scalars"}
+    titles = {"points": "Trade-off points", "scalars": "Scalars"}
     return {
         "version": VERSION,
         "rev": dataset.rev,
@@ -69,7 +69,7 @@ def state_view(
             "seeds": "interval",
             "group": query.group or BY_ALL,
             "level": query.level,
-            # One's own references are of one's own data.
+            # Logged references are of the log's data.
             "refs": int(bool(dataset.references)),
         },
         "references": len(dataset.references)
@@ -81,11 +81,11 @@ def state_view(
 
 
 def _by(dataset):
-    """The metric by which a step is the best by default, or `None`."""
+    """The metric that tells the best step by default, or `None`."""
     try:
         return best_metric(dataset.metrics, Query()).name
     except QueryError:
-        # Of this one, a person can say which way it is better.
+        # The user can choose its direction.
         return (default_axes(dataset.metrics) or [None])[0]
 
 

@@ -1,19 +1,19 @@
-"""The page's own files, and no others; and Plotly's library."""
+"""The files of the page, and Plotly's library."""
 
 import importlib.util
 import os
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
-#: What may be served, and as what.
+#: Content types of the files that are served.
 TYPES = {".js": "application/javascript", ".css": "text/css"}
 
 
 def static_path(name: str):
-    """The file that a page may have under a name.
+    """The file of the page with a name.
 
     Returns:
-        The path and its content type, or `None` where there is no such file,
-        it lies elsewhere, or is none that pages are made of.
+        The path and its content type, or `None` where there is no such file
+        in the folder, or its type is not served.
 
     Example:
 
@@ -33,9 +33,9 @@ def static_path(name: str):
 
 
 def plotly_path():
-    """Plotly's library in its installed package, or `None`.
+    """Path of Plotly's library, or `None` where it is not installed.
 
-    The package itself is not loaded, which would take a second.
+    The package itself is not imported, which would take a second.
     """
     spec = importlib.util.find_spec("plotly")
     for folder in (spec.submodule_search_locations or ()) if spec else ():

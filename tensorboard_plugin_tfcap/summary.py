@@ -1,4 +1,4 @@
-"""Writing trade-off points for TensorBoard, with or without TensorFlow."""
+"""Writes trade-off points for TensorBoard, with or without TensorFlow."""
 
 import errno
 import itertools
@@ -30,6 +30,7 @@ from tensorboard_plugin_tfcap.metadata import short_text
 from tensorboard_plugin_tfcap.other_tabs import scalar_values
 from tensorboard_plugin_tfcap.other_tabs import settings_value
 from tensorboard_plugin_tfcap.thumbnails import thumbnail
+from tensorboard_plugin_tfcap.tradeoff.metric_names import grouped_name
 from tensorboard_plugin_tfcap.tradeoff.metric_names import named_metric
 from tensorboard_plugin_tfcap.written import filled_text
 from tensorboard_plugin_tfcap.written import numbers
@@ -40,7 +41,7 @@ from tensorboard_plugin_tfcap.written import small
 from tensorboard_plugin_tfcap.written import text
 from tensorboard_plugin_tfcap.written import texts
 
-#: Pictures that are kept of one step.
+#: Most pictures of one step.
 _MOST_PICTURES = 32
 
 
@@ -49,22 +50,22 @@ class Sample:
     """A caption of one image, with its rank and human captions.
 
     Args:
-        id: String or integer, which image it is: samples of two points are
-            compared by it.
-        rank: Number, of the image, as the listener finds it. Optional.
-        human_rank: Number, of the image by a human caption. Optional.
-        human: List of strings, what people said of it; the first ones are
-            kept. Defaults to none.
+        id: String or integer, the image, by which samples of two points are
+            compared.
+        rank: Number, rank of the image by the caption. Optional.
+        human_rank: Number, rank of the image by a human caption. Optional.
+        human: List of strings, human captions; the first ones are kept.
+            Defaults to none.
         image: Array of shape `(height, width, 3)` or `(height, width)`,
             integers in `[0, 255]` or floats in `[0, 1]`, or a path of a file.
             Optional.
         scores: Dict of floats by name. Defaults to none.
-        name: String, such as a file name, which is shown beside the id.
-            Defaults to `""`.
-        claims: List of `Claim`, at most 64: the false ones are marked in the
-            caption. Defaults to `None`: they are not known.
-        missing: List of strings, what the caption could have said; the first
-            64 are kept. Defaults to none.
+        name: String, such as a file name, shown beside the id. Defaults to
+            `""`.
+        claims: List of `Claim`, at most 64; false ones are marked in the
+            caption. Defaults to `None`: unknown.
+        missing: List of strings, what the caption leaves out; the first 64 are
+            kept. Defaults to none.
     """
 
     id: str | int
@@ -79,7 +80,7 @@ class Sample:
     missing: list = field(default_factory=list)
 
     def content(self):
-        """The sample as its record has it, but for its picture."""
+        """The sample as a record, without its picture."""
         about = {
             "id": str(self.id),
             "name": short_text(self.name),
@@ -101,31 +102,30 @@ class Sample:
 
 
 class TradeoffWriter:
-    """Writes the points of one run, to be seen in TensorBoard.
+    """Writes the points of one run for TensorBoard.
 
     A run is one training: one method, with one value of each parameter and
-    one seed. A point is what was measured at one step of it. The plugin draws
-    the last or best point of each run, and joins those of a method.
+    one seed. A point is an evaluation at one step of it. The plugin draws the
+    last or best point of each run, and joins those of a method.
 
-    Everything is on disk when a method returns. A folder should have one
-    writer: some of TensorBoard's loaders read one file at a time.
+    Everything is on disk when a method returns. Use one writer for each
+    folder: some of TensorBoard's loaders read one file at a time.
 
     Args:
-        directory: String or path, a folder of the run's own below the log
-            directory. Made if absent.
+        directory: String or path, the run's folder below the log directory.
+            Made if absent.
         params: Dict of numbers and words by name, such as lambda. Defaults to
             none.
         metrics: Iterable of dicts of `name` and what of `title`, `better`
             (`"higher"` or `"lower"`) and `role` (`"naturalness"`, `"recall"`
-            or `"other"`) the name does not tell. Defaults to none: the names
-            that this package uses are known, and those of usual measures.
-        best_by: String, a metric whose direction is known: each point carries
-            the best one since the writer was made, so that it is known even
-            where TensorBoard leaves out points. Optional.
-        split: String, what is measured on: points of several splits are on
-            curves of their own. Optional.
-        title: String, the method as people know it. Defaults to `None`: its
-            name.
+            or `"other"`) the name does not tell. Defaults to none: names of
+            usual measures are known.
+        best_by: String, a metric with a known direction: each point carries
+            the best one so far, which is then known even where TensorBoard
+            leaves out points. Optional.
+        split: String, the data that are measured; each split has a curve of
+            its own. Optional.
+        title: String, the method's title. Defaults to `None`: its name.
         scalars: Boolean, whether points are written as scalars and HParams,
             too, for TensorBoard's other tabs. Defaults to `True`.
 
@@ -162,23 +162,27 @@ class TradeoffWriter:
         self._best_by, self._best = best_by, None
         if best_by is not None and not self._metric(best_by).sign:
             raise ValueError(
-                "`best_by` must be a metric of which it is known which way it "
-                f"is better. Received: best_by={best_by!r}. Say so: "
+                "`best_by` must be a metric with a known direction. Received: "
+                f"best_by={best_by!r}. Tell it: "
                 f"metrics=[{{'name': {best_by!r}, 'better': 'lower'}}]."
             )
         self._described = set()
         self._directory, self._file = os.fspath(directory), None
 
-    def point(self, step: int, metrics):
-        """Writes what was measured at a step.
+    def point(self, step: int, metrics, training=None):
+        """Writes the metrics of a step.
 
-        What is NaN or infinite is logged as that: a run that diverges is seen
-        to, and goes on.
+        Args:
+            metrics: Dict of numbers by name.
+            training: Dict of numbers by name that training logged, such as
+                the loss: written for TensorBoard's Time Series alone.
+                Optional.
+
+        NaN and infinity are logged as such, and the tab names such runs.
 
         Raises:
-            TypeError: If a metric is an array, or its name no string.
-            ValueError: If there is no number, or if they are too many for a
-                reader, which takes 400 a point.
+            TypeError: If a metric is an array, or its name is not a string.
+            ValueError: If there is no number, or more than 400.
         """
         values = numbers(metrics)
         finite = {n: v for n, v in values.items() if math.isfinite(v)}
@@ -189,17 +193,18 @@ class TradeoffWriter:
         known = [self._metric(name) for name in values]
         others = []
         if self._scalars:
-            others += scalar_values(values)
+            grouped = {grouped_name(n): v for n, v in values.items()}
+            others += scalar_values(grouped, training or {})
             if POINT_TAG not in self._described:
                 others.append(settings_value(self._about))
         record = small(_json(record))
         self._write("point", POINT_TAG, step, record, known, others)
 
     def samples(self, step: int, samples):
-        """Writes what was said of some images at a step, the first 200.
+        """Writes captions of some images at a step, the first 200.
 
         Raises:
-            ValueError: If they are more than 8 MiB without their pictures.
+            ValueError: If they exceed 8 MiB without their pictures.
         """
         items, pictures = [], []
         for sample in itertools.islice(samples, MOST_SAMPLES):
@@ -219,7 +224,7 @@ class TradeoffWriter:
         self._write("samples", SAMPLES_TAG, step, blobs)
 
     def close(self):
-        """Closes the file; what is written later is in another one."""
+        """Closes the file; later points go into another one."""
         if self._file is not None:
             self._file.close()
             self._file, self._described = None, set()
@@ -244,19 +249,19 @@ class TradeoffWriter:
         return self._best
 
     def _write(self, kind, tag, step, value, metrics=(), others=()):
-        # TensorBoard reads what a summary is from its first record alone.
+        # TensorBoard reads metadata of a tag from its first record only.
         first = tag not in self._described
         metrics = metrics if first else None
         event = summary_event(kind, tag, step, value, metrics, others)
         self._described.add(tag)
         if self._file is None:
-            # Not before: who never writes leaves no empty file.
+            # Opened late, so that no empty file is left.
             self._file = event_file(self._directory)
         try:
             self._file.add_event(event)
             self._file.flush()
         except Exception as error:
-            # With TensorFlow, files are its own, and so are their errors.
+            # Where TensorFlow writes the files, errors are its own.
             if "No space left" not in str(error):
                 raise
             raise OSError(
@@ -269,14 +274,14 @@ class TradeoffWriter:
 
 
 def write_references(directory, references):
-    """Writes published results, to be drawn as hollow marks.
+    """Writes published results, which are drawn as hollow marks.
 
     Args:
         references: Iterable of dicts of `title`, `metrics`, a dict of numbers
             by name, and, optionally, `source` and `data`, strings.
 
     Raises:
-        ValueError: If one lacks what it must have.
+        ValueError: If one lacks a title or metrics.
 
     Example:
 
@@ -288,7 +293,7 @@ def write_references(directory, references):
     values = [_json(_reference(reference)) for reference in references]
     file = event_file(os.fspath(directory))
     for number, value in enumerate(values):
-        # Of each tag, the last record is always kept.
+        # TensorBoard always keeps the last record of a tag.
         tag = f"{REFERENCE_TAG}/{number}"
         file.add_event(summary_event("reference", tag, 0, value, ()))
     file.close()
@@ -297,28 +302,27 @@ def write_references(directory, references):
 def write_comparison(
     directory, titles=None, presets=(), references=(), data=""
 ):
-    """Writes how a log is presented: titles, figures by name, references.
+    """Writes how a log is presented: titles, named figures, references.
 
-    A log may hold several, such as those of several sweeps.
+    A log may contain several, such as those of several sweeps.
 
     Args:
         titles: Dict of titles by method, in the order of the legend. Defaults
             to none: methods are shown by their names.
-        presets: Iterable of dicts, figures to ask for by name. Each has `id`,
-            `title` and `y`, a metric, and either `x`, a metric, with a line
-            `along` one of these axes at a `value`; or `panels`, dicts of
-            `title` and `x`, with `usual`, the value that is drawn of a
-            parameter. A panel with a `parameter` draws `y` against it, where
-            the curves of `x` are at the greatest level that all reach; its
-            `ends` name methods that stand for values of it.
-        references: Iterable of dicts, as of `write_references()`, which are
-            drawn only where they are asked for. Those whose `data` are another
-            data set than the log's are not drawn.
-        data: String, the data set of the log's points. Defaults to `""`: not
-            stated.
+        presets: Iterable of dicts, named figures. Each has `id`, `title` and
+            `y`, a metric, and either `x`, a metric, with a line `along` one of
+            these axes at a `value`; or `panels`, dicts of `title` and `x`,
+            with `usual`, the value of a parameter to draw. A panel with a
+            `parameter` draws `y` against it, at the greatest level of `x` that
+            all curves reach; its `ends` name methods that stand for values of
+            it.
+        references: Iterable of dicts, as of `write_references()`, drawn on
+            request, unless their `data` is another data set than the log's.
+        data: String, the data set of the log's points. Defaults to `""`:
+            unknown.
 
     Raises:
-        ValueError: If a preset or a reference lacks what it must have.
+        ValueError: If a preset or a reference is incomplete.
 
     Example:
 
@@ -345,8 +349,8 @@ def write_comparison(
         read_comparison(value)
     except RecordError as error:
         raise ValueError(
-            "`titles`, `presets` and `references` must be what the tab can "
-            f"read. Received: a comparison that {error}."
+            "`titles`, `presets` and `references` must be as documented. "
+            f"Received: a comparison that {error}."
         ) from error
     file = event_file(os.fspath(directory))
     file.add_event(summary_event("comparison", COMPARISON_TAG, 0, value, ()))
@@ -354,12 +358,12 @@ def write_comparison(
 
 
 def _described(metric):
-    """A metric as a dict describes it."""
+    """Makes a metric from a dict."""
     keys = {"name", "title", "better", "role"}
     if "name" not in metric or set(metric) - keys:
         raise ValueError(
-            "`metrics` must be dicts with `name`, and what of `title`, "
-            f"`better` and `role` it does not tell. Received: {metric!r}."
+            "`metrics` must be dicts with `name` and, optionally, `title`, "
+            f"`better` and `role`. Received: {metric!r}."
         )
     return named_metric(**metric)
 
@@ -368,15 +372,14 @@ def _reference(reference):
     title, metrics = reference.get("title"), reference.get("metrics")
     if not title or not metrics:
         raise ValueError(
-            "`references` must have a `title`, and `metrics`, numbers by name. "
+            "`references` must have a `title` and `metrics`, numbers by name. "
             f"Received: {reference!r:.200}."
         )
     values = {text("metrics", k): plain(v) for k, v in metrics.items()}
     if None in values.values():
         raise ValueError(
             "`references` must have finite numbers as `metrics`. Received: "
-            f"{metrics!r:.200}, of {title!r:.80}. Leave out what was not "
-            "published."
+            f"{metrics!r:.200} of {title!r:.80}. Leave out the others."
         )
     return {
         "title": text("title", title),

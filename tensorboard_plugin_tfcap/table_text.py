@@ -18,8 +18,8 @@ def table_text(selection, form, name=None) -> str:
     """Tables of a selection as text.
 
     Args:
-        name: One of `TABLES`, or `None` for all of those that there are; of
-            CSV, which holds one, the points.
+        name: One of `TABLES`, or `None` for all that exist; for CSV, which
+            holds one, the points.
 
     Raises:
         QueryError: If there is no such form or table.
@@ -41,8 +41,8 @@ def table_text(selection, form, name=None) -> str:
     chosen = [t for key, t in tables.items() if name in (None, key)]
     if not chosen:
         raise QueryError(
-            f"There is no table {name!r} of this figure. Draw a line, with "
-            "`along` and `value`."
+            f"`table` must be one of this figure. Received: table={name!r}. "
+            "Draw a line with `along` and `value`."
         )
     write = FORMATS[form][1]
     return "\n\n".join(write(table).rstrip("\n") for table in chosen) + "\n"

@@ -1,4 +1,4 @@
-"""Tables beside the figure."""
+"""Tables below the figure."""
 
 import math
 from dataclasses import replace
@@ -23,7 +23,7 @@ from tfcap.curves.areas import curve_areas
 
 
 def level_tables(selection, line: dict | None):
-    """The two tables that a line implies.
+    """The two tables at the line.
 
     Returns:
         Dict of `TradeoffTable`: `"level"` of the metrics like that of the
@@ -57,13 +57,13 @@ def level_tables(selection, line: dict | None):
                 name, groups, metrics, held, line["value"], **options
             )
             role = metrics[0].role
-            title = "what is read off" if role == "other" else role
+            title = "value" if role == "other" else role
             tables[name] = replace(table, title=f"{title} {table.title}")
     return tables
 
 
 def area_table(selection):
-    """The area under each method's curves, over the metric that is held."""
+    """The area under each method's curves over the metric of the line."""
     held, metric = selection.held_axes()
     aggregate, crossing = selection.query.aggregate, crossing_of(held)
     curves = selection.curves
@@ -136,19 +136,13 @@ def _area_record(area, held, metric, aggregate, crossing):
 
 
 def table_json(table):
-    """A table as a page takes it."""
-    return {
-        "id": table.name,
-        "title": table.title,
-        "head": table.head,
-        "rows": table.rows,
-        "best": table.best,
-        "notes": table.notes,
-    }
+    """A table as JSON for the page."""
+    names = "title", "head", "rows", "best", "notes"
+    return {"id": table.name, **{n: getattr(table, n) for n in names}}
 
 
 def rows_table(view, selection):
-    """The points of a figure as a table; hidden methods are not in it."""
+    """The points of a figure as a table, without hidden methods."""
     rows = [row for row in view["rows"] if not row["hidden"]]
     panels, aggregate = view["panels"], selection.query.aggregate
     extra = [head for head in view["head"] if head.get("extra")]
@@ -158,7 +152,7 @@ def rows_table(view, selection):
     ]
     head = ["method", "parameter", panels[0]["x_title"], panels[0]["y_title"]]
     if len(panels) > 1:
-        # Each panel measures something else.
+        # Panels have different metrics.
         head[2:] = ["panel", "across", "x", "up", "y"]
     metrics = selection.dataset.metrics
     names = {panel[axis] for panel in panels for axis in "xy"}
@@ -207,7 +201,7 @@ def _value_cell(row, axis):
 
 
 def _point_records(row, panels, selection, values):
-    """A mark as records, one a run; as one where no run is known."""
+    """A mark as records, one for each run; one record if it has no run."""
     metrics, aggregate = selection.dataset.metrics, selection.query.aggregate
     panel, columns = panels[row["panel"]], selection.query.columns
     about = {
@@ -239,9 +233,9 @@ def _point_records(row, panels, selection, values):
 
 
 def alike(selection, metric, first):
-    """Metrics of a role, first the axis itself, without other pools' ones.
+    """Metrics of the axis' role, of the same decoding and split.
 
-    Recall by every listener comes before other metrics of the one asked for.
+    Recalls by all listeners precede other metrics by the axis' listener.
     """
     pool, own = metric_pool(metric.name), own_pool(metric.name)
     known = [

@@ -1,4 +1,4 @@
-"""Small pictures, as they are kept in a log."""
+"""Thumbnails for a log."""
 
 import io
 import os
@@ -20,7 +20,7 @@ def thumbnail(image, size=SIZE) -> bytes:
 
     Raises:
         ImportError: If Pillow is not installed.
-        ValueError: If the shape is another, or floats are greater than 1.
+        ValueError: If the shape differs, or floats are greater than 1.
 
     Example:
 
@@ -28,7 +28,7 @@ def thumbnail(image, size=SIZE) -> bytes:
     >>> thumbnail(np.zeros((200, 100, 3), "uint8"))[:2]
     b'\\xff\\xd8'
     """
-    # Imported here: who draws curves need not draw pictures.
+    # Imported here, since curves need no pictures.
     from PIL import Image
 
     if isinstance(image, str | os.PathLike):
@@ -49,15 +49,15 @@ def _bytes(pixels):
     colours = pixels.ndim == 3 and pixels.shape[-1] in (3, 4)
     if pixels.ndim != 2 and not colours:
         raise ValueError(
-            "`image` must be of shape (height, width, 3) or (height, width). "
+            "`image` must have shape (height, width, 3) or (height, width). "
             f"Received: shape {pixels.shape}. Move channels last, in PyTorch "
             "by `x.permute(1, 2, 0)`."
         )
     if pixels.dtype.kind == "f":
-        # Resizing may go a little beyond.
+        # Resizing may exceed 1 slightly.
         if np.nanmax(pixels, initial=0.0) > 2.0:
             raise ValueError(
-                "`image` must be floats in [0, 1], or integers in [0, 255]. "
+                "`image` must hold floats in [0, 1] or integers in [0, 255]. "
                 f"Received: floats up to {np.nanmax(pixels):g}. Divide them by "
                 '255, or cast them by `.astype("uint8")`.'
             )

@@ -1,4 +1,4 @@
-"""Checks of what is written: a reader would pass it over in silence."""
+"""Checks of what is written, which readers would drop silently."""
 
 import math
 
@@ -30,10 +30,10 @@ def filled_text(name, value):
 
 
 def texts(name, values):
-    """Strings, and not the letters of one.
+    """Strings of a list.
 
     Raises:
-        TypeError: If it is a string, or holds another type.
+        TypeError: If it is a single string, or contains another type.
     """
     if isinstance(values, str):
         raise TypeError(
@@ -44,7 +44,7 @@ def texts(name, values):
 
 
 def setting(name, value):
-    """A number or a string, which is that of a parameter."""
+    """A number or a string, the value of a parameter."""
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, str | int | float):
@@ -52,7 +52,7 @@ def setting(name, value):
             f"`{name}` must be a number or a string. Received: "
             f"{name}={value!r}. Leave out what has no value."
         )
-    # JSON has no number for it, and a run is not lost for one.
+    # As a string, since JSON has no infinity.
     return str(value) if is_infinite(value) else value
 
 
@@ -63,11 +63,11 @@ def settings(values):
 
 
 def numbers(values):
-    """The numbers of a dict; what is absent or a word is left out.
+    """The numbers of a dict, without `None` and strings.
 
     Raises:
         TypeError: If a name is not a string, or a value is an array.
-        ValueError: If there is no number, or if they are too many.
+        ValueError: If there is no number, or too many.
     """
     kept = {
         text("metrics", name): _number(name, value)
@@ -76,37 +76,37 @@ def numbers(values):
     }
     if not kept:
         raise ValueError(
-            f"`metrics` must have a number. Received: metrics={values}."
+            f"`metrics` must contain a number. Received: metrics={values}."
         )
     few("metrics", kept)
     return kept
 
 
 def few(name, values):
-    """Rejects more entries than a reader takes."""
+    """Rejects more entries than readers accept."""
     if len(values) > MOST:
         raise ValueError(
             f"`{name}` must have at most {MOST} entries. Received: "
-            f"{len(values)}. Leave out what nobody compares."
+            f"{len(values)}. Leave some out."
         )
 
 
 def small(record):
-    """The bytes of a record that a reader takes.
+    """A record as bytes.
 
     Raises:
-        ValueError: If it is larger.
+        ValueError: If it is larger than readers accept.
     """
     if len(record) > LARGEST:
         raise ValueError(
             f"`metrics` and `params` must be at most {LARGEST} bytes as JSON. "
-            f"Received: {len(record)} bytes. Write shorter names or words."
+            f"Received: {len(record)} bytes. Write shorter names or values."
         )
     return record
 
 
 def is_number(value):
-    """Whether a value can be one: not absent, a word, or a Boolean."""
+    """Check whether a value is not `None`, a string, or a Boolean."""
     return value is not None and not isinstance(value, bool | str)
 
 
@@ -123,5 +123,5 @@ def _number(name, value):
     except TypeError as error:
         raise TypeError(
             "`metrics` must hold numbers. Received: "
-            f"{name}={value!r:.80}. Take one number of it, such as its mean."
+            f"{name}={value!r:.80}. Reduce it to a number, such as its mean."
         ) from error

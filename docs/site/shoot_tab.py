@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python docs/site/shoot_tab.py
 
-Run it again when the tab has changed. What it shows is the sweep over real
-photographs that the browser's tests hold, and of strangers, the records in
-`results/tradeoff_flickr8k`. Needs Chromium and Playwright.
+Run it again when the tab has changed. It shows the sweep over photographs of
+the browser's tests, and the records of two sweeps in `results`. Needs Chromium
+and Playwright.
 """
 
 import pathlib
@@ -20,10 +20,10 @@ from reproduce.psst.paper import PSST
 from reproduce.sweep import load_records
 from tests.tensorboard_plugin_tfcap.browser import servers
 
-RESULTS = pathlib.Path(__file__).parents[2] / "results" / "tradeoff_flickr8k"
+RESULTS = pathlib.Path(__file__).parents[2] / "results"
 OUT = pathlib.Path(__file__).parents[1] / "pictures"
 ENTRY = "data/plugin_entry.html?name=tfcap_tradeoff"
-#: Options of the address for each picture: what the page tells of.
+#: Options of the address for each picture of the page.
 PICTURES = {
     "tab": {},
     "tab_level": {"along": "y", "value": "60"},
@@ -32,11 +32,22 @@ PICTURES = {
     "tab_filter": {"where": "lambda>=0.001", "labels": "1"},
     "tab_dark": {"dark": "1", "seeds": "points"},
 }
-STRANGERS = {"tab_strangers": {"preset": "strangers", "labels": "0"}}
+#: The same of sweeps of `results`, by their names.
+SWEEPS = {
+    "tradeoff_flickr8k": {
+        OUT / "tab_held_out": {"preset": "held_out", "labels": "0"}
+    },
+    "tradeoff_world": {
+        RESULTS / "tensorboard_tradeoff": {
+            "runs": "^(psst_multinomial.*rho=0.5|psst_gumbel.*rho=0.5"
+            "|st_multinomial|reinforce_joint|luo2018)"
+        }
+    },
+}
 
 
 def shoot(page, address, name, options):
-    """Opens the tab's own page at some options, and keeps a picture."""
+    """Opens the tab's own page with options, and saves a picture."""
     page.emulate_media(color_scheme="dark" if "dark" in options else "light")
     words = urllib.parse.urlencode(
         {f"p.tfcap_tradeoff.{key}": value for key, value in options.items()}
@@ -50,22 +61,21 @@ def shoot(page, address, name, options):
         page.mouse.move(700, 500)
         page.mouse.wheel(0, 420)
         page.wait_for_timeout(500)
-    page.screenshot(path=OUT / f"{name}.png")
-    print(OUT / f"{name}.png")
+    page.screenshot(path=f"{OUT / name}.png")
+    print(f"{OUT / name}.png")
 
 
 def main() -> int:
     """Runs the command."""
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
-        old, new = pathlib.Path(folder, "old"), pathlib.Path(folder, "new")
-        servers.write_sweep(old, steps=2, truth=False)
-        records = load_records(RESULTS)
-        log_sweep(new, PSST, {RESULTS: records})
-        logs = (
-            (old, len(servers.sweep_records()), PICTURES),
-            (new, len(records), STRANGERS),
-        )
+        log = pathlib.Path(folder, "photographs")
+        servers.write_sweep(log, steps=2, truth=False)
+        logs = [(log, len(servers.sweep_records()), PICTURES)]
+        for name, pictures in SWEEPS.items():
+            records, log = load_records(RESULTS / name), log.with_name(name)
+            log_sweep(log, PSST, {RESULTS / name: records})
+            logs.append((log, len(records), pictures))
         chromium = p.chromium.launch(
             executable_path=shutil.which("chromium"),
             args=["--no-sandbox", "--disable-gpu"],

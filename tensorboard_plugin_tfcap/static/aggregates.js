@@ -1,11 +1,11 @@
-/** What is drawn and read off of several seeds: a center, and its bounds. */
+/** Statistics over seeds: a center and its bounds. */
 
 import { el, fill } from "./dom.js";
 
 const CENTERS = [["mean", "Mean"], ["median", "Median"],
   ["iqm", "Interquartile mean"]];
 const BOUNDS = [["student", "Student’s interval"],
-  ["bootstrap", "Bootstrap interval"], ["range", "Least and greatest"]];
+  ["bootstrap", "Bootstrap interval"], ["range", "Minimum and maximum"]];
 
 export class Aggregates {
   constructor(state) {
@@ -14,7 +14,7 @@ export class Aggregates {
       el("label", { for: control.id }, label), control);
     const options = (all) => all.map(([value, title]) =>
       el("option", { value }, title));
-    // Student's interval is one of means.
+    // Student's interval applies to means.
     this.center = el("select", { id: "center", onchange: () => state.set({
       center: this.center.value === "mean" ? "" : this.center.value,
       bounds: this.bounds.value === "range" ? "range" : "" }) },

@@ -1,6 +1,6 @@
-/** Questions to the plugin's routes; their answers, or a sentence. */
+/** Requests to the plugin's routes. */
 
-/** What went wrong, in words for people. */
+/** An error whose message is shown to the user. */
 export class Failure extends Error {}
 
 async function ask(path, query, signal) {
@@ -22,7 +22,7 @@ async function reason(reply) {
     const { error } = await reply.json();
     if (error) return error;
   } catch {
-    // Not of the plugin, such as a proxy's page.
+    // Not from the plugin, such as a proxy's page.
   }
   return `TensorBoard answered with an error (${reply.status}).`;
 }
@@ -45,10 +45,7 @@ export async function getBlob(path, query) {
   return (await ask(path, query)).blob();
 }
 
-/**
- * Asks, and forgets an older question that is still open: a slow answer
- * never comes after, and in the place of, a newer one.
- */
+/** Aborts an older request, so that its answer never replaces a newer one. */
 export class Latest {
   async getJson(path, query) {
     this.open?.abort();
@@ -58,8 +55,8 @@ export class Latest {
 }
 
 /**
- * Asks one thing at a time, and then what was wanted last: for a line that
- * is dragged faster than the server answers.
+ * Sends one request at a time, and then the latest one: for a line that is
+ * dragged faster than the server answers.
  */
 export class Steady {
   constructor(work) {
@@ -87,9 +84,9 @@ export class Steady {
 const samples = new Map();
 
 /**
- * Samples of a run at a step; asked once a revision of the log, since a run
- * may be deleted and trained again. Those of an earlier step are asked for
- * again: a step's own may still be written.
+ * Samples of a run at a step, cached for a revision of the log: a run may be
+ * deleted and trained again. Samples of an earlier step are not cached, since
+ * those of the step may still be written.
  */
 export function getSamples(run, step, page = 0, rev = "") {
   const query = new URLSearchParams({ run, page });
@@ -107,12 +104,12 @@ export function getSamples(run, step, page = 0, rev = "") {
 
 const VERSION = "tfcap_tradeoff.plotly";
 
-/** Remembers Plotly's version, under which browsers keep the library. */
+/** Remembers Plotly's version, by which browsers cache the library. */
 export function keepVersion(version) {
   try {
     if (version) localStorage.setItem(VERSION, version);
   } catch {
-    // Where nothing may be stored, the library is loaded anew.
+    // Without storage, the library is loaded anew.
   }
 }
 
@@ -126,7 +123,7 @@ function version() {
 
 let plotly = null;
 
-/** Plotly, from the server's installed package, once; after an error, anew. */
+/** Loads Plotly from the server once; again after an error. */
 export function loadPlotly() {
   plotly ??= addPlotly().catch((error) => {
     plotly = null;
@@ -143,7 +140,7 @@ function addPlotly() {
     script.onload = () => resolve(window.Plotly);
     script.onerror = () => {
       script.remove();
-      // Once more, for the reason.
+      // Once more, for the error message.
       getJson("plotly.js").catch(reject);
     };
     document.head.append(script);

@@ -1,10 +1,10 @@
-/** A caption, with what is false in it marked; and what it leaves out. */
+/** A caption with its false claims marked, and its omissions. */
 
 import { el } from "./dom.js";
 
-/** The words of a caption; of what is false, screen readers hear it, too. */
+/** The words of a caption; screen readers hear what is false, too. */
 export function words(item) {
-  if (!item.caption) return el("i", {}, "(says nothing)");
+  if (!item.caption) return el("i", {}, "(empty caption)");
   return (item.pieces ?? [[item.caption, ""]]).map(([text, wrong]) => !wrong
     ? text : el("span", { class: "false", title: `False: ${wrong}` }, text,
       el("span", { class: "offstage" }, " (false)")));

@@ -1,4 +1,4 @@
-/** The columns of the table of points, by choice. */
+/** Optional columns of the table of points. */
 
 import { el, refill } from "./dom.js";
 
@@ -9,7 +9,7 @@ export class Columns {
     this.root = el("details", {}, el("summary", {}, "Columns"), this.list);
   }
 
-  /** What may be a column besides those that the table has anyway. */
+  /** Offers metrics and parameters that are not columns already. */
   sync(info, answer) {
     const axes = answer.panels.length > 1 ? [] : [answer.x, answer.y];
     const all = [...info.parameters.map(({ id, title }) => [id, title]),

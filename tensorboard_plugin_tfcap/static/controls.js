@@ -1,4 +1,4 @@
-/** The column of controls: what is drawn, of which runs, and how. */
+/** The column of controls. */
 
 import { Aggregates } from "./aggregates.js";
 import { CurveNames, levelBox } from "./curves.js";
@@ -22,14 +22,14 @@ const SEEDS = [
 
 let serial = 0;
 
-/** A labelled row: a control and what it is called. */
+/** A control with its label. */
 function field(label, control) {
   control.id ||= `control-${++serial}`;
   return el("div", { class: "field" },
     el("label", { for: control.id }, label), control);
 }
 
-/** A select box whose options may change under it. */
+/** A select box whose options may change. */
 function select(onchange) {
   const box = el("select", { onchange: () => onchange(box.value) });
   let shown = "";
@@ -46,7 +46,7 @@ function select(onchange) {
   return box;
 }
 
-/** A few choices side by side: radio buttons, by the arrow keys too. */
+/** Choices side by side: radio buttons. */
 export function segments(label, choices, onchange) {
   const name = `segments-${++serial}`;
   const inputs = choices.map(([value]) =>
@@ -61,7 +61,7 @@ export function segments(label, choices, onchange) {
   return group;
 }
 
-/** A long name by its end, in which names below one folder differ. */
+/** The end of a long name, where names in one folder differ. */
 function shortened(title) {
   return title.length > 34 ? `…${title.slice(-33)}` : title;
 }
@@ -115,12 +115,12 @@ export class Controls {
   }
 
   single() {
-    // Whoever picks an axis wants another figure, and the other axis as it is.
+    // A choice of an axis leaves the preset, and keeps the other axis.
     return this.state.get("preset") ? { preset: "",
       y: this.state.get("y") || this.shown.y } : {};
   }
 
-  /** Says which way a metric is better, whatever its name says. */
+  /** Sets the better direction of a metric. */
   direct(metric, better) {
     this.state.set(Object.fromEntries(["higher", "lower"].map((key) => {
       const names = this.state.names(key);
@@ -137,7 +137,7 @@ export class Controls {
 
   axisControls() {
     const swap = el("button", { class: "plain", type: "button",
-      // What is held stays held: no value changes.
+      // The line keeps its metric, so that no value changes.
       onclick: () => this.state.set({ ...this.single(), x: this.shown.y,
         y: this.shown.x,
         along: this.state.usual("along") === "x" ? "y" : "x" }) },
@@ -146,7 +146,7 @@ export class Controls {
     this.swap = swap;
     return [
       group("Axes", field("Vertical", this.y),
-        field("y is better", this.yBetter), field("Across", this.x),
+        field("y is better", this.yBetter), field("Horizontal", this.x),
         field("x is better", this.xBetter),
         el("div", { class: "swap" }, swap), field("Joined by", this.order),
         this.usualField = field("Value", this.usual = select((value) =>
@@ -163,7 +163,7 @@ export class Controls {
       "aria-label": "Filter runs by a regular expression",
       "aria-describedby": "run-filter-hint", oninput: later });
     this.filterHint = el("span", { class: "hint", id: "run-filter-hint" });
-    // Other groups have other parameters.
+    // Another grouping has other parameters.
     const regroup = (group) => state.set({ ...Object.fromEntries(
       OF_RUNS.map((key) => [key, ""])), group });
     this.grouping = select((value) =>
@@ -180,7 +180,7 @@ export class Controls {
     ];
   }
 
-  /** Shows what is chosen, and what there is to choose from. */
+  /** Shows the choices and their options. */
   sync(info, answer, failure) {
     const { state } = this;
     const value = (key) => state.get(key) || info.defaults?.[key] || "";
@@ -222,7 +222,7 @@ export class Controls {
     this.pareto.sync(state.get("pareto") === "1");
     this.refs.sync(state.get("refs") === "1");
     this.syncPublished(answer?.published);
-    // Those that are drawn; what a filter takes away may come back.
+    // The methods that are drawn, and the chosen one, which may be filtered.
     const baseline = state.get("baseline");
     const drawn = answer?.methods.map((one) => one.method) ?? info.methods;
     const titles = new Set([...drawn ?? [], baseline].filter(Boolean));
@@ -233,7 +233,7 @@ export class Controls {
     this.methods.sync(answer?.methods ?? []);
   }
 
-  /** Only where there are any of these metrics, and of these data. */
+  /** Shown only if there are published points of these metrics and data. */
   syncPublished(published) {
     this.refs.hidden = !published?.count;
     if (this.refs.hidden) return;
@@ -241,13 +241,13 @@ export class Controls {
     const of = data.length ? ` (on ${data.join(", ")})` : "";
     this.refs.lastChild.textContent = `Published points${of}`;
     this.refs.title = here ? `This log is of ${here}.`
-      : "The data set of this log is not stated.";
+      : "The data set of this log is unknown.";
   }
 
   syncBetter(box, metric) {
     const known = metric && metric.better !== "unknown";
     box.disabled = !metric;
-    box.sync([...known ? [] : [["unknown", "Not known"]],
+    box.sync([...known ? [] : [["unknown", "Unknown"]],
       ["higher", "Higher"], ["lower", "Lower"]], metric?.better ?? "unknown");
   }
 
@@ -275,7 +275,7 @@ export class Controls {
         onclick: () => this.usePreset(preset) }, preset.title)));
   }
 
-  /** Whether a preset is what is drawn: its panels, or its axes and line. */
+  /** Whether a preset is drawn: its panels, or its axes and line. */
   isOn({ id, panels, x, y, value }) {
     if (panels || this.state.get("preset")) {
       return this.state.get("preset") === id;
@@ -300,14 +300,14 @@ export class Controls {
         .flatMap((row) => row.runs.map((run) => run.run))).size
       : all;
     this.filterHint.textContent = `${shown} of ${all} runs shown` +
-      (borrowed ? ", by TensorBoard’s own filter" : "");
+      (borrowed ? ", by TensorBoard’s run filter" : "");
     const isScalars = info.source === "scalars";
     const grouping = this.state.get("group") || info.defaults?.group || "";
     const isRegex = !["auto", "hparams", "run", ""].includes(grouping);
     this.groupField.hidden = !isScalars;
     this.regexField.hidden = this.groupHint.hidden = !isScalars || !isRegex;
     this.grouping.sync([["auto", "Automatic"],
-      ["hparams", "HParams alone"], ["run", "Each run by itself"],
+      ["hparams", "HParams only"], ["run", "Each run separately"],
       ["regex", "Pattern in the run name"]], isRegex ? "regex" : grouping);
     if (document.activeElement !== this.regex) this.regex.value = grouping;
   }

@@ -1,10 +1,10 @@
-/** What tells curves apart, and the level of intervals. */
+/** The settings that tell curves apart, and the level of intervals. */
 
 import { el, fill, refill } from "./dom.js";
 
 const LEVELS = ["0.5", "0.8", "0.9", "0.95", "0.99"];
 
-/** Which settings name a curve: all that vary, or those that are ticked. */
+/** Which settings tell curves apart: all that vary, or the checked ones. */
 export class CurveNames {
   constructor(state) {
     this.state = state;
@@ -12,7 +12,7 @@ export class CurveNames {
     this.summary = el("summary");
     this.root = el("details", { class: "curve-names" }, this.summary,
       this.list, el("p", { class: "hint" },
-        "Runs that differ in anything else are repetitions of one another."));
+        "Runs that differ only in other settings count as repetitions."));
   }
 
   chosen() {

@@ -1,8 +1,7 @@
 /**
- * Elements, made and changed without a framework.
+ * Elements without a framework.
  *
- * Text only ever becomes a text node, so that a caption with markup in it is
- * read as it was written.
+ * Text becomes text nodes only, so that markup in a caption is shown as text.
  */
 
 /** An element: `el("button", {class: "quiet", onclick: f}, "Copy", icon)`. */
@@ -18,16 +17,13 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** Puts these children in the place of all that an element holds. */
+/** Replaces the children of an element. */
 export function fill(node, ...children) {
   node.replaceChildren(...children.flat().filter((child) => child != null));
   return node;
 }
 
-/**
- * The same, where the focus may be on one of them: it goes to the new one of
- * the same `data-key`.
- */
+/** The same; the focus moves to the new child with the same `data-key`. */
 export function refill(node, ...children) {
   const { activeElement: old } = document;
   const key = node.contains(old) ? old.dataset.key : undefined;
@@ -50,7 +46,7 @@ export function icon(path) {
   return svg;
 }
 
-/** Calls `work` at most once in `wait` milliseconds, and with the last. */
+/** Calls `work` with the last arguments once `wait` ms have passed. */
 export function debounce(work, wait) {
   let timer;
   return (...args) => {
@@ -59,25 +55,25 @@ export function debounce(work, wait) {
   };
 }
 
-/** A number as people write it: four digits that count, no noise. */
+/** A number with four significant digits. */
 export function number(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (typeof value !== "number") return String(value);
   return String(Number(value.toPrecision(digits)));
 }
 
-/** A title without the arrow that tells which way is better. */
+/** A title without the arrow of its better direction. */
 export function bare(title) {
   return title.replace(/ [↑↓]$/, "");
 }
 
-/** Reads something out to screen readers, which see no figure change. */
+/** Has screen readers read a text. */
 export function announce(text) {
   const region = document.getElementById("announcer");
   if (region) region.textContent = text;
 }
 
-/** Hands the person a file. */
+/** Downloads a file. */
 export function download(name, blob) {
   const url = URL.createObjectURL(blob);
   const link = el("a", { href: url, download: name });
@@ -87,7 +83,7 @@ export function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** Copies text; says so on the button that asked for it. */
+/** Copies text, and says so on its button. */
 export async function copy(text, button) {
   const before = button.textContent;
   try {
@@ -100,7 +96,7 @@ export async function copy(text, button) {
   setTimeout(() => (button.textContent = before), 1500);
 }
 
-/** Where a page came by plain HTTP from another machine: no clipboard. */
+/** For pages over plain HTTP, which have no clipboard. */
 function copyOldWay(text) {
   const area = el("textarea", { class: "offstage" });
   area.value = text;

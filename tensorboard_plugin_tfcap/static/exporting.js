@@ -6,12 +6,12 @@ import { Picture } from "./picture.js";
 
 const ARROW = "M8 2v8m0 0 3-3m-3 3L5 7M3 13h10";
 
-/** A menu of what can be taken away. */
+/** The menu of exports. */
 export function exportMenu(page) {
   const picture = new Picture(page, () => name(page.answer));
   const items = [
     ["Figure as SVG, PDF or PNG…", () => {
-      // The focus comes back to the button, not to an item that is gone.
+      // The focus returns to the button, not to a hidden item.
       close();
       return picture.open();
     }],

@@ -1,25 +1,25 @@
 /**
- * The figure: what the server has drawn, and what a person does with it.
+ * The figure that the server has computed, and interactions with it.
  *
- * Marks are rows of the table: each tells its row's place, so that hovering,
- * pinning and walking by keyboard all come down to a row.
+ * Each mark carries the index of its row in the table, so that hovering,
+ * pinning and moving by keyboard all act on rows.
  */
 
 import { announce, el, number } from "./dom.js";
 import { axisOf, dim, place, rowsOf, thinOut } from "./marks.js";
 
 const CONFIG = {
-  // The page tells the width: a resize of Plotly's own that is overtaken by
-  // the next one never ends.
+  // The page sets the width: a resize by Plotly never ends if another one
+  // overtakes it.
   responsive: false,
   displaylogo: false,
   displayModeBar: false,
   scrollZoom: false,
-  // The guide is a control of its own, which a keyboard reaches, too.
+  // The line is an element of its own, which a keyboard reaches, too.
   edits: {},
 };
 
-/** At the bottom, however high the figure is: never on an axis' title. */
+/** At the bottom at any height, never over an axis' title. */
 const LEGEND = { yref: "container", y: 0, yanchor: "bottom", x: 0 };
 
 export class Figure {
@@ -34,7 +34,7 @@ export class Figure {
     this.rows = [];
     this.current = null;
     this.plot = el("div", { class: "plot" });
-    // Of the marks under it, a screen reader gets the table.
+    // Screen readers get the table instead of the marks.
     this.plot.setAttribute("aria-hidden", "true");
     this.overlay = el("div", { class: "overlay" });
     stage.append(this.plot, this.overlay);
@@ -44,14 +44,14 @@ export class Figure {
 
   async draw(answer) {
     const { data } = answer.figure;
-    // Plotly writes into its own: what the server drew stays known.
+    // A copy, since Plotly changes it.
     const layout = structuredClone(answer.figure.layout);
     this.answer = answer;
     this.rows = answer.rows;
     const height = layout.meta?.height ?? this.height(answer.methods.length);
     this.stage.style.minHeight = `${height}px`;
     this.stage.setAttribute("aria-label",
-      `${layout.meta?.label ?? "Figure"}. Arrow keys walk from point to point.`);
+      `${layout.meta?.label ?? "Figure"}. Arrow keys move from point to point.`);
     const color = getComputedStyle(document.body).getPropertyValue("--card");
     await window.Plotly.react(this.plot, data, {
       ...layout,
@@ -63,7 +63,7 @@ export class Figure {
       height,
       paper_bgcolor: color,
       plot_bgcolor: color,
-      // In a narrow window, names at curves would lie on one another.
+      // In a narrow window, names at curves would overlap.
       annotations: (layout.annotations ?? []).filter(({ name }) =>
         !named(name) || this.width() >= 640)
         .map((note) => ({ ...note, captureevents: named(note.name) !== "" })),
@@ -84,10 +84,10 @@ export class Figure {
     await window.Plotly.relayout(this.plot, { width });
   }
 
-  /** As high as the window leaves, and the legend wants. */
+  /** The height that the window leaves and the legend needs. */
   height(methods) {
     const free = Math.min(Math.max(window.innerHeight - 340, 380), 540);
-    // In a narrow window, the legend has an entry a line.
+    // In a narrow window, the legend has one entry in a line.
     const narrow = this.width() < 480;
     const lines = narrow ? methods : Math.ceil((methods * 200) / this.width());
     return Math.round(free + 26 * Math.min(Math.max(lines - 1, 0),
@@ -121,19 +121,19 @@ export class Figure {
 
   laidOut() {
     thinOut(this.plot);
-    // What is drawn anew has all its colors.
+    // A new drawing has all its colors.
     if (this.pointed) this.point(this.pointed);
     this.on.layout();
   }
 
-  /** Grays all methods but one; `null` gives all their colors back. */
+  /** Fades all methods but one; `null` restores them. */
   point(method) {
     if (!method && !this.pointed) return;
     this.pointed = method;
     dim(this.plot, method);
   }
 
-  /** The row whose mark is nearest to a pointer, within a finger's reach. */
+  /** The row whose mark is nearest to a pointer, within 14 pixels. */
   near({ clientX, clientY }) {
     const box = this.plot.getBoundingClientRect();
     const gap = (row) => {
@@ -155,12 +155,12 @@ export class Figure {
     return axisOf(this.plot, panel, along);
   }
 
-  /** Whether a person has zoomed: axes are not as the server drew them. */
+  /** Whether the user has zoomed. */
   zoomed() {
     return Object.keys(this.ranges()).length > 0;
   }
 
-  /** The ranges that a person has zoomed to, by axis. */
+  /** The ranges that the user has zoomed to, by axis. */
   ranges() {
     const found = {};
     for (const { xaxis, yaxis } of this.answer?.panels ?? []) {
@@ -197,7 +197,7 @@ export class Figure {
     event.preventDefault();
   }
 
-  /** To a neighbor on the curve, or to the nearest point of another one. */
+  /** Moves to a neighbor on the curve, or to the nearest point of another. */
   walk(along, across) {
     const curves = rowsOf(this.rows, (row) => this.place(row) !== null);
     if (!curves.length) return;
@@ -225,7 +225,7 @@ export class Figure {
     this.hover(null);
   }
 
-  /** Shows the card of a row, as a pointer over its mark would. */
+  /** Shows the hover label of a row. */
   hover(row) {
     if (!this.listening) return;
     const at = this.rows.indexOf(row);
@@ -241,7 +241,7 @@ export class Figure {
   }
 }
 
-/** A sentence in lines of so many letters. */
+/** A text in lines of at most so many characters. */
 function wrapped(text, most) {
   const lines = [""];
   for (const word of text.split(/ |<br>/)) {

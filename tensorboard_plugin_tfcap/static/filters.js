@@ -3,7 +3,7 @@
 import { el, fill } from "./dom.js";
 
 const CONDITION = /^(.+?)(>=|<=|=)(.*)$/s;
-/** Rows that are shown at once, and values of a list. */
+/** Most rows that are shown at first, and most values of a list. */
 const MOST = 6;
 const MOST_VALUES = 60;
 
@@ -38,7 +38,7 @@ export class Filters {
     return found;
   }
 
-  /** An empty value is one, too; without a value, there is no condition. */
+  /** An empty string is a value; without a value, there is no condition. */
   write(name, { value, low = "", high = "" }) {
     const all = this.read().set(name, { value, low, high });
     const signs = [["value", "="], ["low", ">="], ["high", "<="]];
@@ -80,14 +80,14 @@ export class Filters {
       } },
     el("option", { value: "" }, "All"),
     numeric && values.length > 2 ? el("option", { value: "range" },
-      "From … to …") : null,
+      "Range") : null,
     offered.map((value) => el("option", { value: `=${value}` },
       value || "(empty)")));
     const bound = (name, place) => el("input", { type: "number", step: "any",
       "aria-label": `${name} ${title}`, placeholder: values[place],
       onchange: () => this.write(id, { low: low.value, high: high.value }) });
-    const low = bound("Least", 0);
-    const high = bound("Greatest", values.length - 1);
+    const low = bound("Minimum", 0);
+    const high = bound("Maximum", values.length - 1);
     const range = el("div", { class: "range" }, low, el("span", {}, "to"), high);
     const node = el("div", {}, el("div", { class: "field" },
       el("span", { class: "label" }, title), box), range);
@@ -111,7 +111,7 @@ export class Filters {
   }
 }
 
-/** Parameters of several values, and the seed, with the values in order. */
+/** Parameters with several values, and the seed, with sorted values. */
 export function varying(info) {
   const titles = new Map(info.parameters.map(({ id, title }) => [id, title]));
   const found = [...titles].map(([id, title]) => ({ id, title,
@@ -130,7 +130,7 @@ export function varying(info) {
     (numeric || values.length <= MOST_VALUES));
 }
 
-/** A seed as a number, where that is written as the seed is. */
+/** A seed as a number, if that is written like the seed. */
 function number(seed) {
   return String(Number(seed)) === seed ? Number(seed) : seed;
 }

@@ -1,4 +1,4 @@
-/** The sign of a method, as the figure draws it: color, dash and marker. */
+/** The symbol of a method as in the figure: color, dash and marker. */
 
 import { el } from "./dom.js";
 
@@ -16,7 +16,7 @@ const SHAPES = {
 };
 const DASHES = { dash: "4 2", dot: "1.5 1.5", dashdot: "4 1.5 1.5 1.5" };
 
-/** An element that shows a method's sign; a square of color if it has none. */
+/** The symbol of a method; a square of its color if it has no marker. */
 export function glyph({ color, symbol, dash } = {}) {
   if (!symbol) {
     const swatch = el("i", { class: "swatch", "aria-hidden": "true" });

@@ -1,8 +1,8 @@
 /**
- * The line at a fixed value: a slider, for the pointer and the keyboard.
+ * The line at a fixed value: a slider for pointer and keyboard.
  *
- * One handle in each panel whose axis measures what the line fixes; the first
- * is the one that the keyboard reaches, the others follow.
+ * Each panel with the metric of the line has a handle; the keyboard reaches the
+ * first, and the others follow.
  */
 
 import { el, number } from "./dom.js";
@@ -58,7 +58,7 @@ export class Guide {
     handle.panel = panel;
     handle.grip = grip;
     handle.addEventListener("pointerdown", (event) => this.start(event, handle));
-    // A mark that the handle covers is still there.
+    // A mark below the handle stays reachable.
     handle.addEventListener("pointermove", (event) => {
       if (!this.dragging) this.on.over(event);
     });
@@ -66,7 +66,7 @@ export class Guide {
     return handle;
   }
 
-  /** Puts the handles where their value is; after a zoom, too. */
+  /** Positions the handles at their value. */
   layout() {
     for (const handle of this.handles) {
       const axes = ["x", "y"].map((a) => this.figure.axis(handle.panel, a));
@@ -150,14 +150,14 @@ export class Guide {
     else return;
     event.preventDefault();
     event.stopPropagation();
-    // The ends as they are: rounded, no curve might go there.
+    // Not rounded at the ends, which no curve might then reach.
     this.move(Math.min(Math.max(rounded(value), low), high));
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.on.change(this.value), 300);
   }
 }
 
-/** As fine as people can point: no digits that mean nothing. */
+/** As fine as a pointer. */
 function rounded(value) {
   return Number(value.toPrecision(4));
 }

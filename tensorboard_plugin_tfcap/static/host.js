@@ -2,14 +2,14 @@
  * TensorBoard around the page: its messages, theme, run filter and address.
  *
  * The page is an iframe of the same origin. What TensorBoard has no interface
- * for is read from its document where that can be reached, and otherwise done
- * without: the page then works as one of its own.
+ * for is read from its document; where that is out of reach, the page works
+ * standalone.
  */
 
 const NAME = "tfcap_tradeoff";
 const PREFIX = `p.${NAME}.`;
 
-/** TensorBoard's window, or `null` where the page stands alone. */
+/** TensorBoard's window, or `null` where the page is standalone. */
 function outside() {
   try {
     if (window.parent === window || !window.parent.document) return null;
@@ -19,7 +19,7 @@ function outside() {
   }
 }
 
-/** What stands in the address, by key. */
+/** Values in the address, by key. */
 export function readAddress() {
   const host = outside() ?? window;
   const found = {};
@@ -39,7 +39,7 @@ function unescaped(text) {
   }
 }
 
-/** Writes values into the address, an empty one out of it. */
+/** Writes values into the address, and removes empty ones. */
 export function writeAddress(values) {
   const host = outside();
   const storage = host?.tensorboard?.tf_storage;
@@ -61,13 +61,13 @@ export function writeAddress(values) {
   for (const [key, value] of Object.entries(values)) {
     if (value) kept.push(`${PREFIX}${key}=${encodeURIComponent(value)}`);
   }
-  // Not of the page itself, whose `<base>` is another folder.
+  // The path of the address: the page's `<base>` is another folder.
   const { pathname, search } = target.location;
   const address = `${pathname}${search}#${kept.join("&")}`;
   target.history.replaceState(target.history.state, "", address);
 }
 
-/** TensorBoard's own Time Series, of these runs alone. */
+/** Address of TensorBoard's Time Series of these runs. */
 export function timeSeries(runs) {
   // The page's `<base>` is `data/plugin/NAME/` below TensorBoard's path.
   const address = new URL("../../../", document.baseURI);
@@ -83,19 +83,19 @@ export function hostRunFilter() {
   return new URLSearchParams(search).get("runFilter") ?? "";
 }
 
-/** Whether TensorBoard is dark; the system's wish where it stands alone. */
+/** Whether TensorBoard is dark; standalone, the system's preference. */
 export function isDark() {
   const host = outside();
   if (host) return host.document.body.classList.contains("dark-mode");
   return window.matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** Whether TensorBoard shows another tab: the iframe is kept, flat. */
+/** Whether TensorBoard shows another tab: the iframe then has no height. */
 export function isHidden() {
   return document.hidden || window.innerHeight === 0;
 }
 
-/** Tells of a change of the theme, of the address, and of the run filter. */
+/** Watches the theme, the address and the run filter. */
 export function watchHost({ onTheme, onAddress, onReload }) {
   const host = outside();
   window
@@ -112,7 +112,7 @@ export function watchHost({ onTheme, onAddress, onReload }) {
   listen(host, onReload);
 }
 
-/** The guest's half of TensorBoard's experimental plugin messages. */
+/** The plugin's side of TensorBoard's experimental messages. */
 function listen(host, onReload) {
   const channel = new MessageChannel();
   channel.port1.onmessage = ({ data }) => {
@@ -128,6 +128,6 @@ function listen(host, onReload) {
     channel.port1.postMessage(JSON.stringify(reply));
     if (type === "experimental.DataReloaded") onReload();
   };
-  // The host knows the window by it, and answers on the port.
+  // The host identifies the window by it, and answers on the port.
   host.postMessage("experimental.bootstrap", "*", [channel.port2]);
 }

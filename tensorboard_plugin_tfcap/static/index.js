@@ -1,4 +1,4 @@
-/** The entry that TensorBoard's iframe calls. */
+/** The entry point that TensorBoard's iframe calls. */
 
 import { el } from "./dom.js";
 import { Page } from "./page.js";
@@ -11,7 +11,7 @@ export async function render() {
   await page.start();
 }
 
-/** Waits for the style sheet: a page without it would flash. */
+/** Waits for the style sheet, without which the page would flash. */
 function style() {
   return new Promise((resolve) => {
     document.head.append(el("link", { rel: "stylesheet",

@@ -1,4 +1,4 @@
-/** The card of the line at a fixed value: where it is, and its tables. */
+/** The card of the line at a fixed value, with its tables. */
 
 import { getJson, Steady } from "./api.js";
 import { segments } from "./controls.js";
@@ -33,8 +33,9 @@ export class Level {
       this.along.querySelectorAll("span")[i].textContent =
         title(answer, along);
     });
-    // Small multiples have no line.
-    this.root.hidden = answer.panels.length > 1 && !line;
+    // Several panels have no line, nor have points without curves.
+    this.root.hidden = !line && (answer.panels.length > 1 ||
+      state.get("value") !== "off");
     this.along.sync(line ? line.along : "off");
     this.input.hidden = this.auto.hidden = !line;
     this.auto.disabled = !state.get("value");
@@ -45,14 +46,14 @@ export class Level {
     fillTables(this.tables, answer, (more) => state.query(more));
   }
 
-  /** Where no curve goes to the level: another one, which is reached. */
+  /** Offers another level where no curve reaches this one. */
   syncOffer(line) {
     this.offer.hidden = !line?.note;
     if (!line?.note) return;
     const { offer, along, note } = line;
     fill(this.offer, el("p", {}, note), el("button", { type: "button",
       class: "plain", onclick: () => this.page.state.set({ along,
-        // Rounded, it might be beyond the curve that ends there.
+        // Not rounded, which might be beyond the end of the curve.
         value: offer }) }, `Use ${number(offer)}`));
   }
 

@@ -1,4 +1,4 @@
-/** New data, as they come: TensorBoard's reload, and a poll of our own. */
+/** Updates: by TensorBoard's reload, and by polling. */
 
 import { Failure } from "./api.js";
 import { el } from "./dom.js";
@@ -27,7 +27,7 @@ export class Live {
     setInterval(() => this.tell(), 1000);
   }
 
-  /** What is shown is of this revision, as of now. */
+  /** Notes the revision that is shown, and the time. */
   updated(rev) {
     this.rev = rev;
     this.at = Date.now();

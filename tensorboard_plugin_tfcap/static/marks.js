@@ -1,4 +1,4 @@
-/** Where marks are on the screen, and in which order they are walked. */
+/** Positions of marks on the screen, and their order for the keyboard. */
 
 /** Plotly's axis object of a panel. */
 export function axisOf(plot, panel, along) {
@@ -18,7 +18,7 @@ export function place(plot, answer, row) {
   return inside ? { x: across._offset + px, y: up._offset + py } : null;
 }
 
-/** Rows by curve and panel, those that pass alone. */
+/** Rows that pass a test, by curve and panel. */
 export function rowsOf(rows, passes) {
   const curves = new Map();
   for (const row of rows) {
@@ -31,10 +31,10 @@ export function rowsOf(rows, passes) {
 }
 
 /**
- * Hides labels that lie on another one, on a mark or on a method's name.
+ * Hides labels that overlap another one, a mark or a method's name.
  *
- * The server has set them apart for a usual size; what the window really
- * leaves, and how wide its letters are, is known here alone.
+ * The server has placed them for a usual size; only the browser knows the size
+ * of the window and of its font.
  */
 export function thinOut(plot) {
   const taken = [...plot.querySelectorAll(
@@ -48,13 +48,13 @@ export function thinOut(plot) {
   }
 }
 
-/** Lets all traces but those of one method stand back. */
+/** Fades all traces but those of one method. */
 export function dim(plot, method) {
   for (const node of plot.querySelectorAll("g.trace")) {
     const trace = node.__data__?.[0]?.trace;
     const group = trace?.legendgroup;
     const back = method && group && group !== method;
-    // Letters that are hard to read are none.
+    // Faded labels would be illegible.
     node.style.opacity = !back ? "" : trace.meta?.kind === "label" ? 0 : 0.12;
   }
   for (const node of plot.querySelectorAll("g.annotation")) {

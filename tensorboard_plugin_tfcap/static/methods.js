@@ -1,10 +1,10 @@
-/** Methods: shown or not, in focus or gray. */
+/** The list of methods: shown or hidden, in focus or gray. */
 
 import { el, icon, refill } from "./dom.js";
 import { glyph } from "./glyph.js";
 
 const MOST = 80;
-/** Letters of a list of names that servers take in an address. */
+/** Most characters of a list of names in an address. */
 const LONGEST_LIST = 20000;
 const TARGET = "M8 2.5a5.5 5.5 0 1 0 .01 0ZM8 6.2a1.8 1.8 0 1 0 .01 0Z";
 
@@ -57,7 +57,7 @@ export class Methods {
     this.state.set({ focus: [...names].join("\n") });
   }
 
-  /** One method and no other, then all again; of very many, it is in color. */
+  /** Shows one method alone, or all again; of very many, focuses on it. */
   alone(method, methods) {
     const others = methods.map((one) => one.method)
       .filter((name) => name !== method);

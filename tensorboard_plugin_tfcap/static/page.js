@@ -1,6 +1,6 @@
 /**
- * The page: puts its parts together, and asks the server when a choice or
- * the data have changed.
+ * The page: combines its parts, and asks the server when a choice or the data
+ * change.
  */
 
 import { getJson, keepVersion, Latest, loadPlotly } from "./api.js";
@@ -99,7 +99,7 @@ export class Page {
     this.levels = new Level(this.level, this);
   }
 
-  /** In a narrow window the figure comes first, and controls when asked. */
+  /** Shows or hides the controls, which a narrow window hides at first. */
   showSide(open) {
     this.more.setAttribute("aria-expanded", String(open));
     this.side.classList.toggle("open", open);
@@ -115,9 +115,9 @@ export class Page {
     this.live.start();
   }
 
-  /** All anew: what there is, and the figure of it. */
+  /** Loads the state and the figure. */
   async load() {
-    // While the log is read: it is large.
+    // Loaded while the log is read, since it is large.
     loadPlotly().catch(() => null);
     try {
       const info = await this.askState();
@@ -129,7 +129,7 @@ export class Page {
     await this.refresh();
   }
 
-  /** The state; `null` where another one is wanted by now: it is asked for. */
+  /** The state, or `null` if another one has been requested since. */
   async askState(more = {}) {
     const wanted = () => String(this.state.logQuery(more));
     const asked = wanted();
@@ -152,7 +152,7 @@ export class Page {
     this.syncSources();
   }
 
-  /** In other groups, a metric may have another name. */
+  /** Drops metrics that a new grouping does not have. */
   forget() {
     const { metrics, runs } = this.info;
     const gone = ["x", "y", "by"].filter((key) => runs.length &&
@@ -170,7 +170,7 @@ export class Page {
     return this.answer?.rows.length ? this.syncParts() : null;
   }
 
-  /** The figure of what is chosen now. */
+  /** Requests the figure of the current choices. */
   async refresh() {
     const { state } = this;
     if (!this.info.runs.length) return this.empty();
@@ -262,7 +262,7 @@ export class Page {
     this.sourceBox?.sync(source);
   }
 
-  /** Another source has other metrics, runs and parameters. */
+  /** Chooses a source, which has other metrics, runs and parameters. */
   choose(source) {
     const gone = [...OF_RUNS, "x", "y", "by", "value", "along", "preset",
       "usual", "a", "arun", "b", "brun", "higher", "lower", "zoom", "xscale",
@@ -271,19 +271,19 @@ export class Page {
       source });
   }
 
-  /** While a method is pointed at, all others stand back. */
+  /** Fades the other methods while one is pointed at. */
   point(method, mark = false) {
     this.byMark = mark;
     this.figure.point(method);
   }
 
   hover(row) {
-    // Plotly tells late that a mark was left: another thing may be pointed at.
+    // Plotly's unhover is late: something else may be pointed at by now.
     if (row) this.point(row.reference ? null : row.method, true);
     else if (this.byMark) this.point(null);
   }
 
-  /** To the samples; TensorBoard around the page stays where it is. */
+  /** Scrolls to the samples, without scrolling TensorBoard. */
   goDown() {
     const main = this.pinned.closest("main");
     const { top } = this.pinned.getBoundingClientRect();
@@ -296,7 +296,7 @@ export class Page {
     else if (method) methods.toggle(method);
   }
 
-  /** Puts what lies over the figure where its marks are. */
+  /** Positions what lies over the figure at its marks. */
   layout() {
     this.guide?.layout();
     this.pins?.layout();
@@ -311,7 +311,7 @@ export class Page {
     if (this.answer) this.refresh();
   }
 
-  /** Notices of the server, each once. */
+  /** Shows notices of the server, each once. */
   say() {
     const told = [...this.info.notices];
     const remarks = [...new Set(this.answer?.notices ?? [])]
@@ -331,7 +331,7 @@ export class Page {
     this.notices.hidden = !this.notices.childElementCount;
   }
 
-  /** What is still shown stays; else the reason stands in its place. */
+  /** Shows an error: above the figure if there is one, else instead of it. */
   fail(error) {
     if (error.name === "AbortError") return;
     this.stage.classList.remove("busy");

@@ -1,4 +1,4 @@
-/** The figure as a file for print: its form, width and letters. */
+/** The figure as a file for print: its format, width and font. */
 
 import { getBlob } from "./api.js";
 import { segments } from "./controls.js";
@@ -11,7 +11,7 @@ const FONTS = ["sans-serif", "serif", "monospace", "Helvetica", "Arial",
   "Times New Roman"];
 
 export class Picture {
-  /** @param {() => string} name of the file, without its ending. */
+  /** @param {() => string} name of the file, without its extension. */
   constructor(page, name) {
     this.page = page;
     this.name = name;
@@ -37,10 +37,10 @@ export class Picture {
       el("h2", {}, "Figure as a file"),
       row("Format", this.form),
       row("Width", this.wide, this.inches),
-      row("Letters", this.size, " pt ", this.font,
+      row("Font", this.size, " pt ", this.font,
         el("datalist", { id: "picture-fonts" },
           FONTS.map((value) => el("option", { value })))),
-      row("", el("label", {}, this.note, " Say below how to read it")),
+      row("", el("label", {}, this.note, " Add a note on how to read it")),
       this.hint,
       el("footer", {}, el("button", { type: "button",
         onclick: () => this.dialog.close() }, "Cancel"), this.save)));
@@ -74,7 +74,7 @@ export class Picture {
       await this.write();
       this.dialog.close();
     } catch (error) {
-      // Such as a font that the server has not: said where it was asked for.
+      // Such as a font that the server lacks.
       this.sync(error.message);
       return;
     }
@@ -92,7 +92,7 @@ export class Picture {
     announce(`Saved as ${format.toUpperCase()}`);
   }
 
-  /** The axes as a person has zoomed them. */
+  /** The ranges that the user has zoomed to. */
   zoom() {
     return Object.entries(this.page.figure.ranges())
       .map(([name, range]) => `${name}=${range.join(",")}`).join(";");

@@ -1,4 +1,4 @@
-/** Rings around the pinned marks, with the letters of their columns. */
+/** Rings around pinned marks, with the letters of their columns. */
 
 import { el, fill } from "./dom.js";
 

@@ -1,6 +1,6 @@
 /**
- * Figures of a report: Plotly draws them on the reader's paper; methods are
- * shown and hidden by keys, too, and another figure is there by choice.
+ * Figures of a report: drawn in light or dark, with a choice of figures, and
+ * with a legend that a keyboard reaches.
  */
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -20,7 +20,7 @@
     reach(plot);
   }
 
-  /** Makes the legend's entries buttons, which a keyboard reaches. */
+  /** Makes the entries of the legend buttons for the keyboard. */
   function reach(plot) {
     for (const entry of plot.querySelectorAll(".legend .traces")) {
       const { trace } = entry.__data__[0];

@@ -1,4 +1,4 @@
-/** Pinned points: what they say, side by side, image by image. */
+/** Pinned points: their captions side by side, image by image. */
 
 import { getSamples } from "./api.js";
 import { judged, words } from "./claims.js";
@@ -17,7 +17,7 @@ export class Samples {
     this.wanted = 0;
   }
 
-  /** Pins a row: in the free place, else in that of the second. */
+  /** Pins a row in the free slot, else in place of the second. */
   pin(row) {
     const { state } = this;
     const held = SLOTS.find((slot) => state.get(slot) === row.id);
@@ -34,7 +34,7 @@ export class Samples {
     } else this.state.set({ b: "", brun: "", page: "" });
   }
 
-  /** The pinned rows, those that an answer has. */
+  /** The pinned rows that an answer contains. */
   rows(answer) {
     return SLOTS.map((slot) => {
       const id = this.state.get(slot);
@@ -54,7 +54,7 @@ export class Samples {
     const answers = await Promise.all(pins.map(({ run, step }) =>
       run ? getSamples(run.run, step, page, answer.rev)
         .catch((error) => ({ error })) : { items: [] }));
-    // Another one was pinned while these came.
+    // Another point was pinned in the meantime.
     if (turn !== this.wanted) return;
     const cards = el("div", { class: "pins" },
       pins.map((pin, i) => this.card(pin, answers[i])));
@@ -76,8 +76,8 @@ export class Samples {
 
   invitation() {
     return el("p", { class: "hint" }, "Click a point of the figure, or press " +
-      "Enter on it, to pin it here: what it says of each image, and at which " +
-      "rank the image is found. Pin a second one to set the two side by side.");
+      "Enter on it, to pin it here with its captions and the ranks of their " +
+      "images. Pin a second point to compare the two image by image.");
   }
 
   card({ slot, row, run, step }, answer) {
@@ -118,7 +118,7 @@ export class Samples {
       go(page + 1, "Next", page >= pages - 1));
   }
 
-  /** A line for each image that any of the pins speaks of. */
+  /** A line for each image with a caption of any pin. */
   list(pins, answers) {
     const images = new Map();
     answers.forEach((answer, i) => {
@@ -130,7 +130,7 @@ export class Samples {
     if (!images.size) {
       return el("p", { class: "hint" }, "No samples were logged for " +
         `${pins.length > 1 ? "these points" : "this point"}. ` +
-        "TradeoffWriter.samples() writes them.");
+        "Write them with TradeoffWriter.samples().");
     }
     return el("ul", { class: "rows" }, [...images].map(([id, items]) =>
       this.line(id, pins.map((pin, i) => items[i]), pins)));
@@ -156,7 +156,7 @@ export class Samples {
   }
 }
 
-/** Scores of a caption that are told: those of the axes, by their titles. */
+/** Scores of a caption to show: those of the axes, by their titles. */
 function shownScores(answer) {
   const [panel] = answer.panels;
   return [[panel.x, panel.x_title], [panel.y, panel.y_title]]
@@ -167,7 +167,7 @@ function saying(item, pin, many, told) {
   const badge = many
     ? el("span", { class: "badge" }, pin.slot.toUpperCase()) : null;
   if (!item) {
-    return el("div", {}, badge, el("p", { class: "hint" }, "not among its samples"));
+    return el("div", {}, badge, el("p", { class: "hint" }, "no caption of this image"));
   }
   const scores = told
     .filter(([name]) => typeof item.scores?.[name] === "number")
@@ -178,13 +178,13 @@ function saying(item, pin, many, told) {
     judged(item));
 }
 
-/** A rank; the image itself found first is marked. */
+/** A rank; rank 1 is highlighted. */
 function rank(value) {
   if (value === null || value === undefined) return "";
   return el("b", { class: value <= 1 ? "first" : null }, `rank ${number(value)}`);
 }
 
-/** A sample's image, or a quiet square where there is none. */
+/** A sample's image, or an empty square. */
 function thumbnail(item, alt) {
   if (!item.image) return el("div", { class: "blank" });
   const image = el("img", { src: `./${item.image}`, alt, loading: "lazy" });

@@ -1,12 +1,12 @@
 /**
- * Scales and ranges of axes: as a person zooms the figure or types them.
+ * Scales and ranges of axes: zoomed to in the figure, or typed.
  *
  * Ranges are kept by metric, so that they stay with it on another axis.
  */
 
 import { el } from "./dom.js";
 
-/** Digits of a range: finer than anybody can point. */
+/** Digits of a range: finer than a pointer. */
 const DIGITS = 6;
 
 export class Scales {
@@ -17,7 +17,7 @@ export class Scales {
     this.axes = Object.fromEntries(["y", "x"].map((name) =>
       [name, this.axis(name)]));
     this.reset = el("button", { type: "button", class: "plain",
-      onclick: () => this.write(this.without()) }, "Whole range");
+      onclick: () => this.write(this.without()) }, "Full range");
     this.root = el("fieldset", {}, el("details", {},
       el("summary", {}, "Scales and ranges"),
       Object.values(this.axes).map(({ node }) => node),
@@ -36,7 +36,7 @@ export class Scales {
     return { node, log, low, high };
   }
 
-  /** Ranges by metric, in its own values. */
+  /** Ranges by metric, in its values. */
   read() {
     return new Map([...this.state.names("zoom")].map((line) => {
       const at = line.lastIndexOf(":");
@@ -49,7 +49,7 @@ export class Scales {
       `${metric}:${rounded(low)},${rounded(high)}`).join("\n") });
   }
 
-  /** The ranges but for those of the metrics that are shown. */
+  /** The ranges without those of the shown metrics. */
   without() {
     const ranges = this.read();
     for (const { metric } of this.shown()) ranges.delete(metric);
@@ -64,7 +64,7 @@ export class Scales {
       .map(([name, metric]) => ({ name, metric }));
   }
 
-  /** What a person has typed; where it is no range, what is shown stays. */
+  /** Takes over typed ranges; an invalid one changes nothing. */
   type(name) {
     const { answer } = this.figure;
     const { low, high } = this.axes[name];
@@ -73,18 +73,18 @@ export class Scales {
     const range = [low, high].map((box, end) =>
       box.value === "" ? now[end] : Number(box.value));
     const bad = !(range[0] < range[1]) || (axis.type === "log" && range[0] <= 0);
-    low.setCustomValidity(bad ? "The range must rise, and be above 0 where " +
-      "the axis is logarithmic." : "");
+    low.setCustomValidity(bad ? "The range must increase, and be above 0 on " +
+      "a logarithmic axis." : "");
     low.setAttribute("aria-invalid", String(bad));
     if (low.reportValidity()) this.write(this.read().set(answer[name], range));
   }
 
-  /** Before the figure is drawn anew: its ranges are nobody's wish yet. */
+  /** Before the figure is drawn anew: its ranges are not the user's. */
   hold() {
     this.held = true;
   }
 
-  /** Gives a figure that was drawn the ranges that are wanted. */
+  /** Applies the chosen ranges to a drawn figure. */
   async apply() {
     this.held = true;
     const wanted = this.read();
@@ -109,7 +109,7 @@ export class Scales {
     this.syncBoxes();
   }
 
-  /** Takes over what a person has zoomed to. */
+  /** Takes over the ranges that the user has zoomed to. */
   note() {
     if (this.held) return;
     const ranges = this.without();

@@ -1,30 +1,31 @@
 /**
- * All that a person can choose, as strings by key.
+ * All choices of the user, as strings by key.
  *
- * An empty value is the default, which the server knows; what is not empty
- * stands in the address, so that a link shows what its sender saw.
+ * An empty value is the default, which the server knows; other values are in
+ * the address, so that a link shows what its sender saw.
  */
 
 import * as host from "./host.js";
 
-/** What the server is asked with. */
+/** Choices that are sent to the server. */
 const ASKED = [
   "source", "x", "y", "order", "runs", "at", "by", "seeds", "level", "preset",
-  "usual", "refs", "pareto", "along", "value", "baseline", "labels", "group", "curve", "higher", "lower", "hide", "where", "columns",
+  "usual", "refs", "pareto", "along", "value", "baseline", "labels", "group",
+  "curve", "higher", "lower", "hide", "where", "columns",
   "xscale", "yscale", "focus", "names", "center", "bounds",
 ];
-/** What the page alone needs: pins, their runs and page; live; ranges. */
+/** Choices of the page: pins, their runs and page; live; ranges. */
 const OWN = ["a", "arun", "b", "brun", "page", "live", "table",
   "zoom"];
 
-/** What this page shows unless a person wants otherwise. */
+/** Defaults of the page. */
 const USUAL = { along: "x", seeds: "points" };
 
-/** Choices of methods and parameters: runs that are read anew have others. */
+/** Choices of methods and parameters, which depend on the grouping. */
 export const OF_RUNS = ["order", "where", "columns", "curve", "hide",
   "baseline", "focus"];
 
-/** Choices on which it hangs what a log has. */
+/** Choices that determine what a log contains. */
 export const OF_LOG = ["source", "group", "curve", "higher", "lower"];
 
 const KEYS = [...ASKED, ...OWN];
@@ -40,12 +41,12 @@ export class State extends EventTarget {
     return this.values[key] ?? "";
   }
 
-  /** What is chosen, or what is shown without a choice. */
+  /** The choice, or the default of the page. */
   usual(key) {
     return this.get(key) || USUAL[key];
   }
 
-  /** Changes some, writes the address, and tells which have changed. */
+  /** Changes choices, writes the address, and dispatches a change event. */
   set(changes) {
     const changed = {};
     for (const [key, wanted] of Object.entries(changes)) {
@@ -59,7 +60,7 @@ export class State extends EventTarget {
     this.tell(keys);
   }
 
-  /** Takes over an address that was followed while the page is open. */
+  /** Reads the address, which may change while the page is open. */
   read() {
     const found = host.readAddress();
     const filter = host.hostRunFilter();
@@ -75,18 +76,18 @@ export class State extends EventTarget {
     this.dispatchEvent(new CustomEvent("change", { detail: { keys, ours } }));
   }
 
-  /** The run filter that counts, and whether TensorBoard's own is it. */
+  /** The run filter, and whether it is TensorBoard's own. */
   filter() {
     const own = this.get("runs");
     return { text: own || this.hostFilter, borrowed: !own && !!this.hostFilter };
   }
 
-  /** Sets it; an empty one also where TensorBoard has one. */
+  /** Sets the filter; an empty one overrides TensorBoard's. */
   setFilter(text) {
     this.set({ runs: text || (this.hostFilter ? ".*" : "") });
   }
 
-  /** All runs, of all parameters. */
+  /** Shows all runs. */
   clearFilters() {
     this.set({ runs: this.hostFilter ? ".*" : "", where: "" });
   }
@@ -101,7 +102,7 @@ export class State extends EventTarget {
     return new Set(this.get(key).split("\n").filter(Boolean));
   }
 
-  /** The query of what the log has. */
+  /** The query of the state. */
   logQuery(more = {}) {
     const query = new URLSearchParams(more);
     for (const key of OF_LOG) {
@@ -110,18 +111,18 @@ export class State extends EventTarget {
     return query;
   }
 
-  /** The query of the figure, and of all that belongs to it. */
+  /** The query of the figure and its tables. */
   query(more = {}) {
     const query = new URLSearchParams();
     for (const key of ASKED) {
       if (this.get(key)) query.set(key, this.get(key));
     }
     if (this.filter().text) query.set("runs", this.filter().text);
-    // A line is there unless it was taken away.
+    // There is a line unless it was switched off.
     if (this.get("value") === "off") query.delete("value");
     else if (!this.get("value")) query.set("value", "auto");
     for (const [key, value] of Object.entries(USUAL)) {
-      // A figure by name has a line of its own.
+      // A preset has a line of its own.
       const own = key === "along" && this.get("preset");
       if (!query.has(key) && !own) query.set(key, value);
     }

@@ -10,7 +10,7 @@ const FORMATS = [
   ["csv", "CSV"],
 ];
 
-/** Buttons that copy one of the answer's tables, as the server prints it. */
+/** Buttons that copy a table as the server formats it. */
 export function copyButtons(id, query) {
   return el("span", { class: "tools", role: "group", "aria-label": "Copy as" },
     FORMATS.map(([format, title]) => {
@@ -51,7 +51,7 @@ export function table({ title, head, rows, best = [], notes = [] }, signs) {
   ];
 }
 
-/** `"38.1 [37, 39]"`: the number first, and its interval quieter. */
+/** `"38.1 [37, 39]"`: a number, and its interval in small print. */
 function parts(cell, best) {
   const [, value, rest] = /^(\S+)(\s.*)?$/.exec(cell) ?? [null, cell];
   return [best ? el("b", {}, value) : value,
@@ -67,7 +67,7 @@ function rowHead(text, signs) {
   return el("th", { scope: "row" }, glyph(signs.get(text)), text);
 }
 
-/** How each method is drawn, by its name. */
+/** The style of each method, by its name. */
 export function signsOf(answer) {
   return new Map((answer.methods ?? []).map((about) => [about.method, about]));
 }
@@ -79,7 +79,7 @@ export class PointTable {
     this.head = el("tr");
     this.body = el("tbody");
     this.rest = el("p", { class: "notes" });
-    // It stays, and so does its place: what it holds is made anew.
+    // Kept, with its scroll position; only its content is replaced.
     this.root = el("div", { class: "scroll tall", tabindex: "0",
       role: "region", "aria-label": "The figure as a table" },
     el("table", {}, el("caption", { class: "offstage" }, "Points of the figure"),
@@ -97,7 +97,7 @@ export class PointTable {
     refill(this.body, shown.map((row) => this.row(row, answer, pins, many)));
     this.rest.hidden = all.length === shown.length;
     this.rest.textContent = `The first ${shown.length} of ${all.length} ` +
-      "points; the CSV file has all.";
+      "points; Export writes all as CSV.";
   }
 
   row(row, answer, pins, many) {
@@ -112,7 +112,7 @@ export class PointTable {
 function cell(row, { id, extra }) {
   const value = extra ? row.columns?.[id] : row[id] ?? row.params?.[id];
   if (id === "seeds" && row.of) return `${row.seeds} of ${row.of}`;
-  // A whole number may be a name, such as that of a job.
+  // An integer may be a name, such as the id of a job.
   return Number.isInteger(value) ? String(value) : number(value);
 }
 
@@ -125,11 +125,11 @@ function pinButton(row, pins, onpin) {
     onclick: () => onpin(row) }, pinned ? "Unpin" : "Pin");
 }
 
-/** Fills a place with tables side by side. */
+/** Shows tables side by side. */
 export function fillTables(node, answer, query) {
   const signs = signsOf(answer);
   const [first, ...others] = answer.tables ?? [];
-  // What holds for both is said once.
+  // Notes of both tables appear once.
   const rest = others.map((one) => ({ ...one, notes: one.notes.filter((note) =>
     !first.notes.includes(note)) }));
   fill(node, [first, ...rest].filter(Boolean).map((one) => el("section", {},

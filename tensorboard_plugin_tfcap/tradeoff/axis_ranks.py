@@ -1,14 +1,16 @@
-"""Ranks of metrics of any log: what people would look at first."""
+"""Order in which metrics of any log are offered as axes."""
 
 import re
 
+import numpy as np
+
 _WORD = re.compile(r"[^\W_]+")
-#: Of these, a metric tells how far a run is, not how good.
+#: Words of metrics that tell how far a run is, not how good.
 _PROGRESS = frozenset(
     "epoch epochs step steps iteration iterations iter time seconds sec "
     "duration eta memory count examples tokens batch batches progress".split()
 )
-#: Of these words, or pairs of words, it tells how a run is trained.
+#: Words, or pairs of words, of metrics that tell how a run is trained.
 _SETTINGS = frozenset(
     "lr learning_rate hp_metric grad gradient gradients grad_norm momentum "
     "weight_decay gpu cpu".split()
@@ -19,7 +21,7 @@ _WHERE = _HELD_OUT | _TRAINING | _PROGRESS | {"hparam", "final"}
 
 
 def is_bookkeeping(metric) -> bool:
-    """Check whether a metric keeps books: epochs, time, learning rates.
+    """Check whether a metric is bookkeeping: epochs, time, learning rates.
 
     Example:
 
@@ -58,8 +60,36 @@ def axis_rank(metric):
     )
 
 
+def widest(names, points) -> str:
+    """The metric in which points differ most, the first one of equals.
+
+    What counts is how far apart the middle half of the values is: of recalls
+    at several ranks, some may be near 0 or 100 % for all methods.
+
+    Args:
+        names: List of metrics.
+        points: List of `TradeoffPoint`.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import TradeoffPoint, axis_ranks
+    >>> points = [
+    ...     TradeoffPoint("run", "mine", metrics={"r@1": one, "r@10": ten})
+    ...     for one, ten in ((40.0, 97.0), (50.0, 98.0), (60.0, 99.0))
+    ... ]
+    >>> axis_ranks.widest(["r@10", "r@1"], points)
+    'r@1'
+    """
+
+    def spread(name):
+        values = [p.metrics[name] for p in points if name in p.metrics] or [0]
+        return np.subtract(*np.percentile(values, (75, 25)))
+
+    return max(names, key=spread)
+
+
 def kind(metric) -> frozenset:
-    """The words of a metric without those of the data that it is measured on.
+    """The words of a metric without those of a split or of progress.
 
     Example:
 

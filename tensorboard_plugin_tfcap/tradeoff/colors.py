@@ -21,7 +21,7 @@ _OPPONENTS = np.array(
         [0.0259040371, 0.7827717662, -0.8086757660],
     ]
 )
-#: Hues, lightness and chroma of what further colors are chosen from.
+#: Hues, lightness and chroma of the pool of further colors.
 _HUES, _LIGHTNESS, _CHROMA = 24, (0.42, 0.55, 0.68), 0.13
 
 
@@ -44,7 +44,7 @@ def contrast(color: str, paper: str) -> float:
 
 
 def readable(color: str, paper: str, least: float = 4.5) -> str:
-    """A color, as much darker or lighter as its contrast demands.
+    """A color, darker or lighter where its contrast is too low.
 
     Example:
 
@@ -74,7 +74,7 @@ def shade(color: str, turn: int) -> str:
 
 @functools.cache
 def far_colors(first: tuple[str, ...], count: int) -> tuple[str, ...]:
-    """Colors, each as far as can be from all before it.
+    """Chooses colors, each as far as possible from all before it.
 
     Args:
         first: Tuple of colors to begin with.

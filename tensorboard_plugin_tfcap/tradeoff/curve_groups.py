@@ -1,4 +1,4 @@
-"""Points by curve: a method, and the settings that make it another one."""
+"""Points by curve: a method, and settings that tell its curves apart."""
 
 import posixpath
 from collections import Counter
@@ -10,11 +10,10 @@ from tfcap.curves import Curve
 
 
 def group_points(points, order: str | None, titles=None):
-    """Points by the curve that they are on.
+    """Groups points by curve.
 
-    A method is a curve; where it was run with several values of another
-    parameter than the one that orders the curve, each of them is a curve. So
-    is the folder of each sweep, where its runs are also those of another one.
+    A method is a curve; so is each value of a parameter other than `order`
+    with which it was run, and each folder where several have the same sweep.
 
     Args:
         titles: Dict of titles by method, in the order of the legend. Methods
@@ -22,9 +21,8 @@ def group_points(points, order: str | None, titles=None):
 
     Returns:
         Dict of lists of points by title, in the order of the legend, and a
-        list of notices: of several runs that are the same point the
-        latest one counts, and those that have no place on their curve are
-        left out.
+        list of notices: of runs with equal settings the latest one counts,
+        and runs without the parameter of their curve are left out.
 
     Example:
 
@@ -51,7 +49,7 @@ def group_points(points, order: str | None, titles=None):
             for folder, same in _folders(members, order).items():
                 whole = f"{title} ({folder})" if folder else title
                 while whole in groups:
-                    # Another method is called so.
+                    # Another method has this title.
                     whole += f" ({name})"
                 groups[whole], notice = _latest(whole, same, order)
                 notices += notice
@@ -63,7 +61,7 @@ def order_places(points, order: str | None):
 
     Returns:
         Dict of floats by value, and one of texts such as `"\u03bb = 0.001"` by
-        those floats. Numbers are where they are; words, in their order.
+        those floats. Strings are placed in alphabetical order.
     """
     values = {p.params[order] for p in points if order in p.params}
     if all(is_number(value) for value in values):
@@ -76,13 +74,13 @@ def order_places(points, order: str | None):
 
 
 def is_categorical(points, order: str | None) -> bool:
-    """Check whether a parameter has words as values: nothing is between."""
+    """Check whether a parameter has strings as values."""
     values = [p.params[order] for p in points if order in p.params]
     return not all(map(is_number, values))
 
 
 def seed_counts(groups) -> dict:
-    """Numbers of seeds by title, whatever their points have."""
+    """Numbers of seeds by title."""
     return {t: len({p.seed for p in points}) for t, points in groups.items()}
 
 
@@ -90,8 +88,8 @@ def measured_curves(groups, x: str, y: str, order: str | None):
     """Curves of one metric against another.
 
     Returns:
-        Dict of dicts of `Curve` by seed, by title; and a list of notices of
-        what is left out, since it lacks a metric or the parameter.
+        Dict of dicts of `Curve` by seed, by title; and a list of notices
+        about points that lack a metric or the parameter.
     """
     places, _ = order_places([p for g in groups.values() for p in g], order)
     curves, notices = {}, []
@@ -131,9 +129,9 @@ def measured_curves(groups, x: str, y: str, order: str | None):
 
 
 def _placed(title, points, order):
-    """Points that have a place on a curve, and what to say of the others.
+    """Points with the parameter of a curve, and notices about the others.
 
-    A method that has no such parameter is a point.
+    A method without the parameter is a point.
     """
     ordered = [point for point in points if order in point.params]
     lost = len(points) - len(ordered)
@@ -143,7 +141,7 @@ def _placed(title, points, order):
 
 
 def _split(points, order):
-    """Points by the texts of those other parameters that vary."""
+    """Points by the texts of the other parameters that vary."""
     values = {}
     for point in points:
         for name, value in point.params.items():
@@ -170,10 +168,10 @@ def _split(points, order):
 
 
 def _folders(points, order):
-    """Points by the folder of their sweep, where several are in one log.
+    """Points by the folder of their sweep, if a log has several sweeps.
 
-    Folders within a sweep are none of their own: a run that is there twice
-    leaves its curve whole.
+    Folders within a sweep are not separate: a repeated run does not split its
+    curve.
     """
     if len({_place(point, order) for point in points}) == len(points):
         return {"": points}
@@ -189,7 +187,7 @@ def _folders(points, order):
 
 
 def _are_sweeps(groups, order):
-    """Check whether points that are there twice are those of two sweeps."""
+    """Check whether repeated points belong to different sweeps."""
     places = [{_place(p, order) for p in members} for members in groups]
     counts = Counter(place for some in places for place in some)
     twice = [
@@ -205,7 +203,7 @@ def _are_sweeps(groups, order):
 
 
 def _latest(title, points, order):
-    """One point for each place and seed, and what to say of the others."""
+    """One point for each place and seed, and notices about the others."""
     kept = {}
     for point in points:
         place = _place(point, order)
@@ -224,7 +222,7 @@ def _place(point, order):
 
 
 def _key(point, names):
-    """Sorts numbers among numbers, and words after them."""
+    """Sorting key: numbers first, then strings."""
     values = [point.params.get(name) for name in names]
     return [
         (not is_number(v), v if is_number(v) else 0, value_text(v))

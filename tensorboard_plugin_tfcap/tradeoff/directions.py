@@ -1,4 +1,4 @@
-"""Directions in which metrics are better, by the words of their names."""
+"""Whether more or less of a metric is better, by the words of its name."""
 
 import re
 
@@ -37,17 +37,17 @@ _HIGHER = frozenset(
     "reward rewards return returns win wins success successes elo pearson "
     "spearman kendall correlation throughput speed fps".split()
 )
-#: Words that turn a metric round.
+#: Words that reverse a direction.
 _NEGATIVE = frozenset(("negative", "neg", "minus"))
 _TOKEN = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def direction(name: str) -> str:
-    """Direction of a metric of any name.
+    """Direction of a metric with any name.
 
-    Of the words that are known, the last one of the last folder decides, as
-    it does in English: an accuracy loss is a loss.
+    The last known word of the last folder decides, as it does in English: an
+    accuracy loss is a loss.
 
     Returns:
         `"higher"`, `"lower"`, or `"unknown"`.
@@ -62,7 +62,7 @@ def direction(name: str) -> str:
         words = [word for token in _TOKEN.findall(part) for word in _cut(token)]
         turned = len(_NEGATIVE & set(words)) % 2
         for end in range(len(words), 0, -1):
-            # Two words that belong together come before the last of them.
+            # Phrases of two words precede the last word alone.
             for begin in (end - 2, end - 1):
                 phrase = "_".join(words[max(begin, 0) : end])
                 better = _known(phrase)
@@ -73,7 +73,7 @@ def direction(name: str) -> str:
     return "unknown"
 
 
-#: Of these, "negative" is a part of the name.
+#: Before "negative", which is part of such names.
 _TESTS = ("false_", "true_")
 
 
@@ -87,7 +87,7 @@ def _known(phrase):
 
 
 def _cut(token):
-    """A token, or its humps where nobody knows it as one word."""
+    """A token, or its camel-case parts where it is not a known word."""
     whole = token.lower()
     if _known(whole) or token in (whole, token.upper()):
         return [whole]

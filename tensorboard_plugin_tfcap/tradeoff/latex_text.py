@@ -1,4 +1,4 @@
-"""Any text as LaTeX that compiles."""
+"""Text as LaTeX that compiles."""
 
 import re
 
@@ -7,7 +7,7 @@ _GREEK = (
     "o pi rho varsigma sigma tau upsilon phi chi psi omega"
 ).split()
 _LATEX = {
-    # Of capitals, the others look like Latin ones.
+    # Other capitals look like Latin ones.
     **{
         chr(0x391 + place): rf"$\{name.title()}$"
         for place, name in enumerate(_GREEK)
@@ -49,7 +49,7 @@ _LATEX = {
     "\xb5": r"$\mu$",
     "\xd7": r"$\times$",
 }
-#: Letters that every LaTeX prints as they are.
+#: Characters that every LaTeX prints as they are.
 _PRINTED = {chr(code) for code in (*range(32, 127), *range(0xC0, 0x100))}
 _PRINTED -= set("\xd0\xde\xf0\xf7\xfe")
 #: A minus before a number.
@@ -57,7 +57,7 @@ _MINUS = re.compile(r"(?<![\w.)}-])-(?=\.?\d)")
 
 
 def latex_text(text: str) -> str:
-    """A text as LaTeX prints it; of other letters, their numbers.
+    """Escapes a text for LaTeX; unknown characters become code points.
 
     Example:
 

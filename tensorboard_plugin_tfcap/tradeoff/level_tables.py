@@ -1,4 +1,4 @@
-"""Tables of values that are read off at a line across the figure."""
+"""Tables of values at a line across the figure."""
 
 import math
 
@@ -10,57 +10,58 @@ from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import found_cell
 from tensorboard_plugin_tfcap.tradeoff.table import number
 from tensorboard_plugin_tfcap.tradeoff.table import seeds_cell
+from tensorboard_plugin_tfcap.tradeoff.table import unreached
 from tfcap.curves import compare_curves
 from tfcap.curves.aggregate import Aggregate
 
-#: More columns than these nobody compares.
+#: Most columns.
 _MOST = 8
-#: What stands where a curve does not go.
+#: Cell of a curve that does not reach the level.
 NONE = "\u2014"
 
 
 def crossing_of(held) -> str:
-    """Which of several crossings of a level is read off.
+    """Which of several crossings of a level counts.
 
-    It hangs on the metric that is held and on nothing else, so that no value
-    changes where axes are swapped: the weakest setting with which a recall is
-    reached, and the strongest at which anything else is still as asked.
+    It depends on the metric that is held alone, so that swapping axes changes
+    no value: the weakest setting that reaches a recall, and the strongest
+    setting that still reaches a level of anything else.
     """
     return "first" if held.role == "recall" else "last"
 
 
 def brackets_note(aggregate: Aggregate) -> str:
-    """The meaning of numbers and their brackets, for every table."""
+    """The meaning of the numbers and brackets of a table."""
     words = aggregate.words
     if aggregate.bounds == "student":
         words += " by Student's t, which may go beyond a metric's range"
     return (
         f"{aggregate.centers.capitalize()} over seeds; in brackets, the "
-        f"{words}; without brackets, one seed. Units are those that were "
-        "logged."
+        f"{words}; without brackets, one seed. Units are as logged."
     )
 
 
 def directions_note(metrics) -> str:
     """The direction in which each metric is better."""
-    texts = [
-        f"{m.title} {m.better if m.sign else 'not known'}" for m in metrics
-    ]
-    return f"Better: {', '.join(texts)}."
+    titles = {}
+    for metric in metrics:
+        titles.setdefault(metric.better, []).append(metric.title)
+    texts = [f"{way} {', '.join(names)}" for way, names in titles.items()]
+    return f"Better: {'; '.join(texts if texts[1:] else titles)}."
 
 
 def level_table(
     name: str, groups, columns, held, at: float, **options
 ) -> TradeoffTable:
-    """Metrics of every method where one metric is as asked.
+    """Metrics of every method at a level of one metric.
 
-    Each seed's curve is read off by itself, never beyond its points, where
-    `crossing_of()` says.
+    Each seed's curve is interpolated, never extrapolated, at the crossing that
+    `crossing_of()` names.
 
     Args:
-        **options: `order`, the parameter along a curve; `baseline`, a title,
-            whose differences are added; and `aggregate` of seeds, by default
-            their mean with Student's interval at `level`.
+        **options: `order`, the parameter along a curve; `baseline`, the title
+            to add differences to; and `aggregate` of seeds, by default their
+            mean with Student's interval at `level`.
     """
     order = options.get("order")
     baseline = options.get("baseline")
@@ -122,14 +123,14 @@ def _rule(held, at, order):
     along = parameter_title(order) if order else "the points"
     which = crossing_of(held)
     return (
-        f"Each seed's curve is read off where {held.title} is {number(at)}, "
-        f"between neighbors in {along}, never beyond its points; where it "
-        f"crosses several times, at the {which} crossing along {along}."
+        f"Each seed's curve is interpolated to {held.title} = {number(at)} "
+        f"between neighbors in {along}, never extrapolated; if it crosses "
+        f"several times, at the {which} crossing along {along}."
     )
 
 
 def _lost(notices, columns):
-    """Notices of points that are left out, of what columns."""
+    """Notices of points that are left out, by column."""
     for notice, titles in notices.items():
         every = len(titles) == columns
         yield notice if every else f"{', '.join(titles)}: {notice}"
@@ -152,7 +153,7 @@ def _several(by_title, groups):
 
 
 def _records(by_title, columns, groups, held, at, baseline, aggregate):
-    """The table as records, one a seed and metric."""
+    """The table as records, one for each seed and metric."""
     records = []
     for title in groups:
         for column, metric in zip(by_title, columns):
@@ -206,7 +207,7 @@ def _gaps(by_title, title, baseline):
 
 
 def _best(by_title, columns, titles):
-    """Cells of the best center of each column, where its direction is known."""
+    """Cells of the best value of each column with a known direction."""
     best = []
     for place, (column, metric) in enumerate(zip(by_title, columns)):
         means = {
@@ -225,26 +226,20 @@ def _best(by_title, columns, titles):
 
 
 def _beyond(by_title, groups, spans, held):
-    """Notices of methods that do not go to the level."""
+    """Notices of methods that do not reach the level."""
     for title in groups:
         points = [column[title] for column in by_title if title in column]
         if not points:
-            yield f"{title}: no point has what is asked."
+            yield f"{title}: no point has these metrics."
             continue
         out = max(point.seeds - len(point.values) for point in points)
         if out:
-            low, high = min(spans[title]), max(spans[title])
-            span = number(low)
-            if low != high:
-                span += f" to {number(high)}"
-            yield (
-                f"{title}: {out} of {points[0].seeds} seeds do not go there; "
-                f"{held.title} is {span}."
-            )
+            of, name = points[0].seeds, held.title
+            yield unreached(title, out, of, name, spans[title])
 
 
 def _digits(column):
-    """Digits after the point: three for what is small."""
+    """Digits after the point: three for small numbers."""
     means = [abs(p.interval.mean) for p in column.values()]
     means = [mean for mean in means if not math.isnan(mean)]
     return 3 if not means or max(means) < 10 else 1

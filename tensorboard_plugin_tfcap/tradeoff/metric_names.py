@@ -1,15 +1,15 @@
-"""Titles of metrics, and the direction in which each is better."""
+"""Titles, roles and directions of metrics, by their names."""
 
 import re
 from dataclasses import dataclass
 
 from tensorboard_plugin_tfcap.tradeoff.directions import direction
 
-#: What a metric is of.
+#: What a metric measures.
 ROLES = ("naturalness", "recall", "other")
 DIRECTIONS = ("higher", "lower")
 
-#: Measures of naturalness that papers print, and their titles.
+#: Measures of naturalness that papers report, and their titles.
 NATURALNESS = {
     "bleu_4": "BLEU-4",
     "cider_d": "CIDEr-D",
@@ -48,51 +48,58 @@ _LANGUAGE = {
     "unfinished_rate": "unfinished",
     "novel_bigrams": "new bigrams",
     "novel_trigrams": "new trigrams",
-    "private_language": "own less strangers' recall@10",
+    "private_language": "own less held-out recall@10",
 }
 _OTHERS = _TRUTH | _LANGUAGE | {"clip_score": "CLIPScore"}
+#: Scores of captions that papers rarely report.
+_DETAILS = {
+    *_LANGUAGE,
+    *"bleu_1 bleu_2 bleu_3 bad_ending_rate distinct_captions".split(),
+    *"mean_length novelty repeated_bigrams repeated_trigrams".split(),
+    *"self_bleu vocabulary_size".split(),
+}
 _PREFIXES = (
     *("train_", "training_", "val_", "valid_", "validation_", "test_"),
     *("eval_", "dev_", "human_", "fixed_", "unseen_", "image_to_text_"),
     *("first_", "beam_", "greedy_", "strangers_"),
 )
 _LISTENERS = ("strangers_", "fixed_", "unseen_")
-#: Listeners that are offered first.
+#: Held-out listeners that are offered first.
 _FAIREST = ("strangers ", "fixed ")
-#: Prefixes that are told after a metric's name.
+#: Prefixes that follow the metric in its title.
 _AFTER = {
-    "strangers ": "strangers",
+    "strangers ": "held-out listeners",
     "fixed ": "fixed listener",
     "unseen ": "unseen listener",
     "beam ": "beam search",
     "greedy ": "greedy",
 }
-#: Other spellings of their names.
+#: Other spellings of known names.
 _SPELLINGS = {
     "ciderd": "cider_d",
     "rougel": "rouge_l",
     **{f"bleu{order}": f"bleu_{order}" for order in (1, 2, 3, 4)},
 }
-#: Recall by its cutoff, and as writers clean its name.
+#: Recall at a rank, also as writers clean its name.
 _CUTOFF = re.compile(r"(?<![^_])(?:r|recall)(?:@|_at_|_)(\d+)(?![^_])")
 _RECALL = re.compile(r"r@(\d+)$")
-#: Recall by one listener of several, as `strangers_r@10_recurrent`.
+#: Recall by one of several listeners, as `strangers_r@10_recurrent`.
 _ONE_OF_SEVERAL = re.compile(r"r@(\d+)_(\w+)$")
 #: Recall by a listener of any name.
 _LISTENER = re.compile(r"(\w+?)_((?:image_to_text_)?r@\d+)$")
-#: Those of which less is better.
+#: Metrics of which less is better.
 _LOWER = ("mean_rank", "median_rank", *_LANGUAGE)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by which points are drawn.
+    """A metric of points.
 
     Args:
-        name: String, what points call it.
+        name: String, its name in points.
         better: `"higher"`, `"lower"` or `"unknown"`.
         role: `"naturalness"`, `"recall"` or `"other"`.
-        featured: Integer, its place from 1 among those that a log is
+        featured: Integer, its place from 1 among the metrics that HParams are
             configured to show. Defaults to `0`: not among them.
     """
 
@@ -104,15 +111,15 @@ class Metric:
 
     @property
     def sign(self):
-        """1 where more is better, -1 where less is, 0 where nobody knows."""
+        """1 where more is better, -1 where less is, 0 where it is unknown."""
         return {"higher": 1, "lower": -1}.get(self.better, 0)
 
 
 def named_metric(name, title=None, better=None, role=None):
-    """A metric, of which what is not said is told by its name.
+    """Makes a metric; its name tells what is not given.
 
-    Measures that papers print are known by their names, in any case and below
-    any folder; the direction of others, by the words of their names.
+    Usual measures are known by their names, in any case and below any folder;
+    the direction of others follows from the words of their names.
 
     Args:
         name: String.
@@ -124,7 +131,7 @@ def named_metric(name, title=None, better=None, role=None):
         `Metric`.
 
     Raises:
-        ValueError: If `better` or `role` is none of these.
+        ValueError: If `better` or `role` has another value.
 
     Example:
 
@@ -184,7 +191,7 @@ def metric_order(metric):
 
 
 def is_other_listener(name):
-    """Check whether a metric is of a listener that never met the speaker.
+    """Check whether a metric is of another listener than the speaker's own.
 
     Example:
 
@@ -198,12 +205,12 @@ def is_other_listener(name):
 
 
 def metric_pool(name):
-    """Pool of a metric, by the words before its name: `"human "`."""
+    """Words before a metric's name, such as `"human "`."""
     return _split(name)[0]
 
 
 def own_pool(name):
-    """Prefix of a metric but for its listener: `"beam "` of `beam_fixed_r@1`.
+    """Words before a metric's name without those of its listener.
 
     Example:
 
@@ -215,7 +222,7 @@ def own_pool(name):
 
 
 def listener_of(name):
-    """Listener that a metric is of, `""` for the speaker's own.
+    """Listener of a metric by its name, `""` for the speaker's own.
 
     Example:
 
@@ -231,8 +238,43 @@ def listener_of(name):
     return " ".join(tokens)
 
 
+def listener_title(name):
+    """Title of the listener of a metric.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import metric_names
+    >>> names = "strangers_r@1", "my_clip_r@1", "r@1"
+    >>> [metric_names.listener_title(name) for name in names]
+    ['held-out listeners', 'my_clip listener', 'own listener']
+    """
+    listener = listener_of(name) or "own"
+    return _AFTER.get(f"{listener} ", f"{listener} listener")
+
+
+def grouped_name(name):
+    """A metric's name below a group, unless it is among the first to look at.
+
+    TensorBoard groups cards by what stands before a slash.
+
+    Example:
+
+    >>> from tensorboard_plugin_tfcap.tradeoff import metric_names
+    >>> names = "r@1", "fixed_r@1", "fixed_mrr", "human_first_r@1", "bleu_1"
+    >>> [metric_names.grouped_name(name) for name in names]
+    ['r@1', 'fixed_r@1', 'fixed/mrr', 'human_first/r@1', 'language/bleu_1']
+    """
+    words, base = _split(name)
+    if "/" in name or (is_other_listener(name) and recall_at(name)):
+        return name
+    if words:
+        group = words.strip().replace(" ", "_")
+        return f"{group}/{name[len(words) :]}"
+    return f"language/{name}" if base in _DETAILS else name
+
+
 def bare_name(name):
-    """A metric's name without folder, decoding, split and listener.
+    """A metric's name without its folder, decoding, split and listener.
 
     Example:
 
@@ -245,16 +287,16 @@ def bare_name(name):
 
 
 def recall_at(name):
-    """The `r@10` of a metric's name, or `""` where it is not a recall."""
+    """A recall as `"r@10"`, or `""` for another metric."""
     match = _RECALL.match(_split(name)[1])
     return f"r@{match[1]}" if match else ""
 
 
 def _split(name):
-    """A name's folder and prefixes, as words, and its end."""
+    """Splits a name into its folder and prefixes, as words, and the rest."""
     folder, slash, base = name.rpartition("/")
     if folder and f"{base.lower()}_" in _PREFIXES:
-        # As torch's users write it: `r@10/val`.
+        # As users of PyTorch write it: `r@10/val`.
         above, _, folder = folder.rpartition("/")
         folder, base = f"{above}/{base}".strip("/"), folder
     base, words = re.sub("[- ]", "_", base.lower()), folder + slash
@@ -270,7 +312,7 @@ def _split(name):
 
 
 def _told(words):
-    """Texts before and after a metric's name."""
+    """Texts before and after a metric in its title."""
     folder, slash, before = words.rpartition("/")
     after = ""
     for word, text in _AFTER.items():
@@ -284,7 +326,7 @@ def _told(words):
 
 
 def _without_listener(words):
-    """The folder and words before a name that are those of no listener."""
+    """The folder and the words before a name that name no listener."""
     folder, slash, words = words.rpartition("/")
     known = [p.replace("_", " ") for p in _PREFIXES if p not in _LISTENERS]
     matches = [word for word in known if _has(words, word)]
@@ -292,5 +334,5 @@ def _without_listener(words):
 
 
 def _has(words, word):
-    """Check whether a word is there, and not the end of another one."""
+    """Check whether a text has a word, not as the end of another."""
     return f" {word}" in f" {words}"

@@ -1,4 +1,4 @@
-"""Names of methods at their curves, none on another, nor on a mark."""
+"""Names of methods at their curves, without overlaps."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from tensorboard_plugin_tfcap.tradeoff.plotly_text import marked
 
 #: Pixels of a letter and a line.
 _LETTER, _HEIGHT = 6.9, 15.0
-#: Ways from a mark to its label's nearest corner or side, and how far.
+#: Directions from a mark to its label's nearest corner or side, and distances.
 _WAYS = [
     (right, up)
     for right, up in (
@@ -15,27 +15,26 @@ _WAYS = [
     )
 ]
 _FAR = (7.0, 22.0, 40.0, 62.0, 90.0, 120.0)
-#: Longer names are cut, more curves are not named.
+#: Longer names are cut; of more curves, none is named.
 _LONGEST, MOST = 34, 40
-#: Points of others' lines that a name is kept off, at most.
+#: Most points of other lines that a name avoids.
 _POINTS = 500
-#: What names of such annotations begin with.
+#: Prefix of the names of such annotations.
 NAMED = "method "
 
 
 def name_places(curves, titles, size, taken=()):
     """Chooses a place for the name of each curve.
 
-    Greedily, in the order of the legend: at an end of its curve, else at its
-    other marks; beside the mark, else further off, with a line to it.
+    Greedily, in the order of the legend: at an end of its curve, else at
+    another mark; beside the mark, else further away with a line to it.
 
     Args:
         curves: List of float arrays of shape `(n, 2)`, pixels of marks from
             the lower left; NaN where there is none.
         titles: List of as many strings; an empty one has no place.
         size: Pair of floats, the plot's width and height in pixels.
-        taken: Boxes that are taken: left, bottom, right and top. Defaults to
-            none.
+        taken: Boxes to avoid: left, bottom, right and top. Defaults to none.
 
     Returns:
         List of pairs of the number of a mark and a box, or `None` where no
@@ -75,12 +74,12 @@ def name_places(curves, titles, size, taken=()):
 
 
 def cut(title):
-    """A title, of not too many letters."""
+    """A title, shortened."""
     return title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1]}\u2026"
 
 
 def _best(curve, title, size, boxes, lines):
-    """The free place that costs least: far off, and on lines of others."""
+    """The free place with the least cost, of distance and crossed lines."""
     half = np.array([len(cut(title)) * _LETTER, _HEIGHT]) / 2
     ends = [i for i in range(len(curve)) if np.isfinite(curve[i]).all()]
     ends = list(dict.fromkeys([*ends[-1:], *ends[:1], *ends]))[:8]
@@ -110,7 +109,7 @@ def _best(curve, title, size, boxes, lines):
 
 
 def _along(curve, step=12.0):
-    """Points along a curve, so close that no letter fits between them."""
+    """Points along a curve, closer than a letter is wide."""
     curve = curve[np.isfinite(curve).all(axis=1)]
     if len(curve) < 2:
         return curve
@@ -127,14 +126,14 @@ def _along(curve, step=12.0):
 def name_annotations(
     lines, texts, spans, size, taken=(), log=(False, False)
 ) -> list[dict]:
-    """Names as Plotly's annotations, with a line to their marks.
+    """Names as annotations of Plotly, with lines to their marks.
 
     Args:
         lines: List of `Line`.
-        texts: Dict of colors by title, of those that are named.
+        texts: Dict of colors by title, of the curves to name.
         spans: Pair of the ranges of both axes, as the layout has them.
         size: Pair of floats, the plot's pixels.
-        taken: Boxes that are taken.
+        taken: Boxes to avoid.
         log: Pair of booleans, whether axes are logarithmic.
     """
     values = [
@@ -178,7 +177,7 @@ def name_annotations(
 
 
 def _scaled(values, is_log):
-    """Values as the range of their axis has them: NaN where there is none."""
+    """Values in the units of their axis' range; NaN for what has none."""
     values = np.asarray(values, "float64")
     if not is_log:
         return values

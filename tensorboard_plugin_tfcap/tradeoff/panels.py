@@ -29,9 +29,8 @@ class Panel:
         title: String, `"(b) CIDEr-D"`.
         x: String, the title of the horizontal axis.
         y: String.
-        lines: List of `Line`. Without one, there is nothing to draw, and the
-            note says why.
-        note: String that names what is absent, and why; may be empty.
+        lines: List of `Line`; where it is empty, the note says why.
+        note: String, what is absent and why; may be empty.
     """
 
     title: str
@@ -66,7 +65,7 @@ def axes_panel(
             and Student's interval.
 
     Returns:
-        `Panel`, and a list of notices of what is left out.
+        `Panel`, and a list of notices about what is left out.
 
     Example:
 
@@ -104,7 +103,7 @@ def parameter_panel(
 ):
     """Makes a panel of one metric, at a level of another, by a parameter.
 
-    Each seed's curve is read off by itself, never beyond its points.
+    Each seed's curve is interpolated, never extrapolated.
 
     Args:
         curves: Dict of dicts of `Curve` by seed, by pairs of a method's title
@@ -162,12 +161,12 @@ def parameter_panel(
 
 
 def axis_title(metric):
-    """A metric's title, with an arrow to where it is better."""
+    """A metric's title, with an arrow in its better direction."""
     return f"{metric.title}{ARROWS[metric.better]}"
 
 
 def _steps(points, places, order, axes):
-    """Sets of steps by place, of the points that have both metrics."""
+    """Sets of steps by place, of points with both metrics."""
     steps = {}
     for point in points:
         if all(name in point.metrics for name in axes):
@@ -177,7 +176,7 @@ def _steps(points, places, order, axes):
 
 
 def _stepped(line, steps):
-    """A line whose marks of seeds at different steps are not whole."""
+    """A line whose marks of seeds at different steps are hollow."""
     here = [steps.get(float(place), ()) for place in line.places]
     labels = [
         f"{label}, steps {min(s)} to {max(s)}" if len(s) > 1 else label
@@ -225,6 +224,6 @@ def _parameter_line(title, parameter, comparison):
 
 
 def _seed_line(points, seed):
-    """Values of the parameter, and what one seed has there."""
+    """Values of the parameter, and of one seed there."""
     pairs = [(v, p.values[seed]) for v, p in points.items() if seed in p.values]
     return tuple(np.array(pairs).T)

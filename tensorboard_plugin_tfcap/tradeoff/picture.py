@@ -25,19 +25,18 @@ from tensorboard_plugin_tfcap.tradeoff.traces import SIDES
 from tensorboard_plugin_tfcap.tradeoff.traces import label_box
 from tensorboard_plugin_tfcap.tradeoff.traces import label_places
 
-#: How to get what writes files.
 _LACKING = (
-    "Files for print need Matplotlib beside TensorBoard, which is not "
-    "installed: pip install 'tfcap[figures]'."
+    "Files for print need Matplotlib, which is not installed beside "
+    "TensorBoard. Run: pip install 'tfcap[figures]'"
 )
-#: Matplotlib's settings are those of the whole process.
+#: Matplotlib's settings are global to the process.
 _LOCK = threading.Lock()
 _MARKERS = {plotly: marker for marker, plotly in MARKERS}
 _DASHES = {plotly: dash for dash, plotly in DASHES}
 _STEPS = {"hv": "steps-post", "vh": "steps-pre"}
-#: Pixels of the tab between a mark and a name that needs a line to it.
+#: Distance in pixels beyond which a name has a line to its mark.
 _FAR = 15.0
-#: What texts over lines have behind them.
+#: Background of texts over lines.
 _HALO = {
     "boxstyle": "square,pad=0.05",
     "facecolor": LIGHT.paper,
@@ -51,8 +50,8 @@ def print_figure(
 ) -> bytes:
     """Writes a figure as PNG, SVG or PDF, on white paper.
 
-    Lines and marks keep their sizes beside the font's, and labels are placed
-    anew: what has no room is left out.
+    Lines and marks scale with the font, and labels are placed anew; those
+    without room are left out.
 
     Args:
         figure: Dict of `data` and `layout`, as of `panels_figure()`.
@@ -60,8 +59,8 @@ def print_figure(
         width: Float, points of print.
         size: Float, the font's, in points. Defaults to `9.0`.
         font: String, a family. Defaults to `"sans-serif"`.
-        **options: `note`, a string below the legend; `about`, one for those
-            who read the file's properties; `ranges`, pairs by name of an
+        **options: `note`, a string below the legend; `about`, a string for
+            the file's properties; `ranges`, pairs by name of an
             axis, as the layout has them; `ratio`, a panel's height by its
             width; `dpi`, of PNG.
 
@@ -69,8 +68,8 @@ def print_figure(
         ImportError: If Matplotlib is not installed.
         QueryError: If a font is not installed.
     """
-    # Imported here: who looks at a tab need not print. Not its `pyplot`,
-    # which holds on to figures and opens windows.
+    # Imported here, since the tab need not print. Not `pyplot`, which keeps
+    # figures and opens windows.
     try:
         import matplotlib
     except ImportError as error:
@@ -127,7 +126,7 @@ def write_picture(path, panels, title="", known=()):
 
 
 def draw_sheet(figure, width, size, note="", ranges=None, ratio=0.75):
-    """Draws a figure of Plotly's by Matplotlib, in the settings of now.
+    """Draws a figure of Plotly by Matplotlib, with its current settings.
 
     Returns:
         `matplotlib.figure.Figure`, 72 dots an inch: a dot is a point.
@@ -182,7 +181,7 @@ def _settings(size, font):
     return {
         **dict.fromkeys(colors, LIGHT.ink),
         "font.size": size,
-        # Greek and arrows, which not all fonts have.
+        # For Greek and arrows, which some fonts lack.
         "font.family": [font, "DejaVu Sans"],
         # A method's name is not a formula.
         "text.parse_math": False,
@@ -200,7 +199,7 @@ def _settings(size, font):
         "axes.axisbelow": True,
         "grid.color": LIGHT.grid,
         "grid.linewidth": size / 13,
-        # Letters that can be searched, as journals ask for.
+        # Text that can be searched, as journals require.
         "pdf.fonttype": 42,
         "svg.fonttype": "none",
         "svg.hashsalt": "tfcap",
@@ -208,7 +207,7 @@ def _settings(size, font):
 
 
 def _draw_axes(panel, layout, number, letters, ranges):
-    """Titles, scales and notes; `letters`, so many go across and up."""
+    """Titles, scales and notes; `letters`, how many fit across and up."""
     axes = [layout[f"{name}axis{number}"] for name in "xy"]
     for name, axis, most in zip("xy", axes, letters):
         text = unmarked(axis.get("title", {}).get("text", ""))
@@ -270,7 +269,7 @@ def _draw_trace(panel, trace, unit):
     mode, line = trace.get("mode", "lines"), trace.get("line", {})
     color, alpha = line.get("color"), trace.get("opacity", 1.0)
     x, y = (np.array(trace[name], "float64") for name in "xy")
-    # What is gray lies under the rest, and marks over the lines of all.
+    # Gray lies below the rest, and marks above all lines.
     above = trace.get("zorder", 0)
     if trace.get("fill"):
         panel.fill(x, y, color=trace["fillcolor"], alpha=alpha, linewidth=0)
@@ -304,7 +303,7 @@ def _draw_bars(panel, x, y, name, bars, unit):
 
 
 def _draw_marks(panel, x, y, marker, color, unit, zorder):
-    """Marks; a hollow one has the paper inside."""
+    """Marks; hollow ones are filled with the color of the paper."""
     colors = marker.get("color", color)
     colors = [colors] * len(x) if isinstance(colors, str) else colors
     symbols = marker.get("symbol", "circle")
@@ -347,7 +346,7 @@ def _draw_level(panel, shape, unit):
 
 
 def _draw_below(sheet, data, note, size, ratio):
-    """The legend and the note, and the sheet as high as all of it."""
+    """The legend and the note; fits the height of the sheet."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     width = 72 * sheet.get_figwidth()
@@ -388,7 +387,7 @@ def _legend(sheet, data, width, size):
     most = max(int((width - 5 * size) / letter), 4)
     names = [unmarked(trace["name"]) for trace in traces.values()]
     names = [n if len(n) <= most else f"{n[: most - 1]}\u2026" for n in names]
-    # A name that begins with a line is not a name to Matplotlib: set later.
+    # Matplotlib ignores names that begin with an underscore: set below.
     handles = [
         Line2D([], [], label="-", **_sample(trace, size / 13))
         for trace in traces.values()
@@ -407,7 +406,7 @@ def _legend(sheet, data, width, size):
 
 
 def _sample(trace, unit):
-    """How a method looks in the legend."""
+    """Style of a method in the legend."""
     mode, line = trace.get("mode", "lines"), trace.get("line", {})
     marker, look = trace.get("marker", {}), {"linestyle": "none"}
     color = line.get("color") or marker.get("color")
@@ -417,7 +416,7 @@ def _sample(trace, unit):
     if "markers" in mode:
         symbols = marker.get("symbol", "circle")
         symbols = [symbols] if isinstance(symbols, str) else symbols
-        # A hollow mark says something of its point, not of its method.
+        # A hollow mark concerns its point, not its method.
         hollow = all(name.endswith("-open") for name in symbols)
         look["marker"] = _MARKERS[symbols[0].removesuffix("-open")]
         look["markersize"] = marker["size"] * unit
@@ -427,7 +426,7 @@ def _sample(trace, unit):
 
 
 def _draw_labels(panel, figure, number, unit):
-    """Names of points and of methods, none on another or on a mark."""
+    """Names of points and of methods, without overlaps."""
     traces = _traces(figure, number)
     labels = [t for t in traces if t["meta"]["kind"] == "label"]
     points = [
@@ -495,6 +494,6 @@ def _draw_labels(panel, figure, number, unit):
 
 
 def _pixels(panel, points, unit):
-    """Places in a panel, from the lower left, in pixels of the tab."""
+    """Positions in a panel from the lower left, in pixels of the tab."""
     points = np.array(list(points), "float64").reshape(-1, 2)
     return (panel.transData.transform(points) - panel.bbox.p0) / unit

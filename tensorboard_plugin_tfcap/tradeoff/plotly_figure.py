@@ -1,7 +1,6 @@
-"""Panels as Plotly's figure: a plain dict, which needs no Plotly.
+"""Panels as a figure of Plotly: a plain dict, made without Plotly.
 
-So it is made as fast as it is sent, and is the same in TensorBoard, in a
-notebook and in a file.
+It is the same in TensorBoard, in a notebook and in a file.
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from tensorboard_plugin_tfcap.tradeoff.traces import label_places
 from tensorboard_plugin_tfcap.tradeoff.traces import label_trace
 from tensorboard_plugin_tfcap.tradeoff.traces import line_traces
 
-#: Of the figure's width and height, between panels.
+#: Gaps between panels, as shares of the figure's width and height.
 _GAPS = (0.07, 0.16)
 
 
@@ -39,7 +38,7 @@ class Cell:
 
     @property
     def names(self):
-        """The two axes, as the layout names them."""
+        """Names of the two axes in the layout."""
         return [f"{k}{v[1:]}" for k, v in self.axes.items()]
 
 
@@ -55,7 +54,7 @@ def panel_cells(count):
         top = 1 - place // 3 * (height + up)
         number = "" if place == 0 else place + 1
         axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-        # Of what is rounded, nothing may leave the figure.
+        # Rounding must not leave the figure.
         right, bottom = min(left + width, 1.0), max(top - height, 0.0)
         cells.append(Cell(axes, (left, right), (bottom, top)))
     return cells
@@ -71,10 +70,10 @@ def panels_figure(
         title: String. Defaults to `""`.
         legend: String, how to read the figure. Defaults to `""`.
         dark: Boolean. Defaults to `False`.
-        labels: Boolean, whether points bear their names; in a single panel,
-            since several have no room for them. Defaults to `False`.
-        known: Titles of methods, whose places give their looks. Defaults to
-            none.
+        labels: Boolean, whether the points of a single panel are labeled.
+            Defaults to `False`.
+        known: Titles of methods, whose places determine their styles. Defaults
+            to none.
 
     Returns:
         Dict of `data` and `layout`, as `plotly.graph_objects.Figure` takes.
@@ -116,7 +115,7 @@ def panels_figure(
 
 
 def _match(layout, cells):
-    """Puts panels of the same measures on one scale."""
+    """Gives panels of the same measures one scale."""
     for cell in cells[1:]:
         for name, first in zip(cell.names, "xy"):
             layout[name]["matches"] = first
@@ -133,7 +132,7 @@ def frame(title, legend, dark):
         "hovermode": "closest",
         "legend": {
             "orientation": "h",
-            # Off the axis' title, however high the figure is.
+            # Below the axis' title at any height of the figure.
             "yref": "container",
             "y": 0,
             "yanchor": "bottom",
@@ -169,12 +168,12 @@ def axis(span, text, dark, axes, name):
 
 
 def _labels(panel, cell, dark, looks):
-    """Names of points, none on another, a trace a line."""
+    """Labels of points without overlaps, one trace for each line."""
     if not panel.lines:
         return []
     x = np.concatenate([line.x for line in panel.lines])
     y = np.concatenate([line.y for line in panel.lines])
-    # The parameter itself is named once, in the legend.
+    # The legend names the parameter once.
     texts = [
         "" if looks[line.title][0] == FAINT else name.rpartition(" = ")[2]
         for line in panel.lines
@@ -198,13 +197,13 @@ def _labels(panel, cell, dark, looks):
 
 
 def _spread(values, length):
-    """Values as pixels of a plot that they fill."""
+    """Values as pixels of a plot that they span."""
     wide = np.ptp(values)
     return (values - values.min()) / wide * length if wide else values * 0
 
 
 def _annotate(layout, panel, cell):
-    """Writes a panel's title over it, and says in it what is absent."""
+    """Writes a panel's title above it, and its note into it."""
     (left, right), (bottom, top) = cell.x, cell.y
     usual = {"xref": "paper", "yref": "paper", "showarrow": False}
     if panel.title:

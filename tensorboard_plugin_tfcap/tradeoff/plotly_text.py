@@ -1,14 +1,14 @@
-"""Texts of Plotly's figure, in which it reads some HTML."""
+"""Texts of a figure of Plotly, which interprets some HTML."""
 
 import html
 import textwrap
 
 
 def marked(text: str, width: int | None = None) -> str:
-    """A text as Plotly takes it: what looks like HTML is read as written.
+    """Escapes a text for Plotly.
 
     Args:
-        width: Integer, letters of a line. Defaults to `None`: one line.
+        width: Integer, characters of a line. Defaults to `None`: one line.
 
     Example:
 
@@ -21,5 +21,5 @@ def marked(text: str, width: int | None = None) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Text that `marked()` was given, in one line."""
+    """Reverts `marked()`, in one line."""
     return html.unescape(text.replace("<br>", " "))

@@ -12,13 +12,13 @@ SYMBOLS = {
 }
 
 
-#: Whole floats below are written as whole numbers.
+#: Integral floats below are written as integers.
 _LARGEST = 1e15
 
 
 @dataclass(frozen=True)
 class TradeoffPoint:
-    """Measurements of one run at one step.
+    """The measurements of one run at one step.
 
     Args:
         run: String, the run's name.
@@ -48,7 +48,7 @@ class TradeoffPoint:
 
 @dataclass(frozen=True)
 class Reference:
-    """A published result, to draw beside one's own.
+    """A published result, to compare one's own with.
 
     Args:
         title: String, such as a method's.
@@ -76,7 +76,7 @@ def parameter_text(name, value):
 def parameter_texts(name, values) -> dict:
     """Texts of a parameter by its values, as of `parameter_text()`.
 
-    Numbers have more digits where six do not tell them apart.
+    Numbers have more digits where six do not distinguish them.
 
     Example:
 
@@ -96,7 +96,7 @@ def parameter_texts(name, values) -> dict:
 
 
 def value_text(value, digits=6):
-    """A value; a number that is not whole, of so many digits."""
+    """A value as text; a number that is not integral, with these digits."""
     if not is_number(value):
         return str(value)
     if _is_whole(value):
@@ -105,12 +105,12 @@ def value_text(value, digits=6):
 
 
 def rounded(value):
-    """A number of six digits; a whole one, which may be a name, as it is."""
+    """A number with six digits; integers, which may be names, unchanged."""
     return value if _is_whole(value) else float(f"{value:.6g}")
 
 
 def is_number(value):
-    """Check whether a value has a place among numbers."""
+    """Check whether a value is an integer or a float."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

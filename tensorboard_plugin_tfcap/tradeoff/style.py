@@ -1,4 +1,4 @@
-"""Looks of methods, the same in every figure."""
+"""Styles of methods, the same in every figure."""
 
 import re
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from tensorboard_plugin_tfcap.tradeoff.colors import shade
 
 @dataclass(frozen=True)
 class Palette:
-    """Colors that a figure is drawn on.
+    """Colors of a figure.
 
     Args:
-        quiet: String, of what stands back.
+        quiet: String, of secondary text and lines.
     """
 
     paper: str
@@ -23,12 +23,12 @@ class Palette:
 
 
 class KnownTitles(tuple):
-    """Titles of methods in the order of their looks.
+    """Titles of methods in the order of their styles.
 
     Args:
         titles: Iterable of strings.
-        focus: Titles of methods that keep their colors, while all others are
-            gray. Defaults to none: all keep them.
+        focus: Titles of methods that keep their colors while all others are
+            gray. Defaults to none: all keep theirs.
 
     Example:
 
@@ -46,19 +46,19 @@ class KnownTitles(tuple):
 
 LIGHT = Palette("#ffffff", "#1c2024", "#e3e6ea", "#5f666d")
 DARK = Palette("#1f2328", "#e8eaed", "#3a4047", "#a0a7af")
-#: Colors that are too dim on dark paper, and what is drawn there.
+#: Colors that are too dim on dark paper, and their replacements.
 _BRIGHTER = {"#0072B2": "#4DA3E0", "#333333": "#D0D3D7", "#7A3E9D": "#B57EDC"}
 
 
-#: Paper that labels are read on: of a file, and of the page where it is dark.
+#: Backgrounds of labels: of a file, and of the dark page.
 _PAPERS = {False: "#ffffff", True: "#393a3c"}
-#: What is not in focus, on either paper.
+#: Color of methods out of focus.
 FAINT = "#c3c9cf"
 _FAINT_DARK = "#5a6067"
 
 
 def on_paper(color, dark):
-    """A method's color, which is seen on dark paper, too."""
+    """A method's color, visible also on dark paper."""
     if color == FAINT:
         return _FAINT_DARK if dark else FAINT
     color = _BRIGHTER.get(color, color) if dark else color
@@ -66,12 +66,12 @@ def on_paper(color, dark):
 
 
 def text_color(color, dark):
-    """A method's color for letters, of a contrast of at least 4.5."""
+    """A method's color for text, with a contrast of at least 4.5."""
     return readable(on_paper(color, dark), _PAPERS[dark])
 
 
-#: Colors that color-blind people tell apart (Okabe and Ito); further ones are
-#: as far from these as can be.
+#: Colors that color-blind people can distinguish (Okabe and Ito); further ones
+#: are as far from these as possible.
 COLORS = (
     "#0072B2",
     "#56B4E9",
@@ -84,9 +84,9 @@ COLORS = (
     "#7A3E9D",
     "#333333",
 )
-#: Colors that are far apart; shades of them follow.
+#: Number of distinct colors; shades of them follow.
 _MOST = 60
-#: A marker as Matplotlib and as Plotly calls it.
+#: Names of markers in Matplotlib and Plotly.
 MARKERS = (
     ("o", "circle"),
     ("s", "square"),
@@ -96,7 +96,7 @@ MARKERS = (
     ("P", "cross"),
     ("X", "x"),
 )
-#: Lines of the second round of markers and on.
+#: Dashes of further rounds of colors.
 DASHES = (("-", "solid"), ("--", "dash"), (":", "dot"), ("-.", "dashdot"))
 #: How to read the figure.
 LEGEND = (
@@ -110,12 +110,12 @@ _ADDITION = re.compile(r" \([^()]*\)$")
 
 
 def style(title: str, known=()):
-    """Look of a method, the same in every figure.
+    """Style of a method, the same in every figure.
 
     Args:
-        title: Of a method. What follows a comma, or stands in parentheses at
-            its end, tells apart curves of one method.
-        known: Titles, whose places give their colors and markers; another
+        title: String, of a method. What follows a comma, or is in parentheses
+            at its end, distinguishes curves of one method.
+        known: Titles, whose places determine their colors and markers; another
             title takes the place after them. See `known_titles()`.
 
     Returns:
@@ -145,13 +145,13 @@ def known_titles(titles, known=()) -> KnownTitles:
 
 
 def styles(titles, known=()):
-    """Looks of the curves of one figure, no two of them alike.
+    """Styles of the curves of one figure, all different.
 
     Args:
         titles: Iterable of strings. Curves of one method have shades of its
             color, and other markers and dashes.
         known: Titles whose places come first, see `known_titles()`; as
-            `KnownTitles`, with what is in focus.
+            `KnownTitles`, with those in focus.
 
     Returns:
         Dict of what `style()` returns, by title.
@@ -168,11 +168,11 @@ def styles(titles, known=()):
     """
     looks, taken, titles = {}, set(), list(dict.fromkeys(titles))
     known = known_titles(titles, known)
-    # Assigned before anything is gray: nobody else changes by it.
+    # Assigned before the focus, which changes no other color.
     for title in titles:
         first, marker, dash = style(title, tuple(known))
         color, turn = first, 0
-        # Grays have few shades: of many hundreds, some are alike.
+        # Grays have few shades: of hundreds, some are equal.
         while color in taken and turn < 40:
             turn += 1
             color = shade(first, turn)
@@ -184,7 +184,7 @@ def styles(titles, known=()):
 
 
 def _bases(title):
-    """A title, and what is left of it without additions and settings."""
+    """A title, and the title without additions and settings."""
     base = title.split(", ")[0]
     return title, _ADDITION.sub("", title), base, _ADDITION.sub("", base)
 

@@ -1,4 +1,4 @@
-"""A table in the three forms in which it is read."""
+"""A table as text, Markdown, LaTeX and CSV."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from tfcap.curves.comparison import ComparedCurve
 
 
 def cell(interval: Interval, digits: int, sign: str = "") -> str:
-    """An interval as `mean [low, high]`; the mean alone where it is of one.
+    """An interval as `mean [low, high]`; of one seed, the mean alone.
 
     Example:
 
@@ -39,7 +39,7 @@ def found_cell(
     digits: int,
     none: str = "-",
 ) -> str:
-    """The cell of a row of `compare_curves()`, which may lack it.
+    """The cell of a row of `compare_curves()`, or a dash.
 
     Example:
 
@@ -56,7 +56,7 @@ def found_cell(
 
 
 def seeds_cell(points: Iterable[ComparedCurve | None]) -> str:
-    """Numbers of seeds in a row's cells, and of all.
+    """Numbers of seeds in a row's cells, out of all.
 
     Example:
 
@@ -71,7 +71,7 @@ def seeds_cell(points: Iterable[ComparedCurve | None]) -> str:
 
 
 def seeds_text(count: int, of: int) -> str:
-    """A number of seeds, and of how many where it is not all."""
+    """A number of seeds, out of how many unless it is all."""
     return str(count) if count == of else f"{count}/{of}"
 
 
@@ -102,7 +102,7 @@ def found_on(data: str) -> str:
 def absences(
     groups: Mapping[str, list], lacking: Mapping[str, int], name: str
 ) -> list[str]:
-    """Notes of values that are absent, since points lack a measure.
+    """Notes about values that are absent, since points lack a measure.
 
     Args:
         groups: Dict of lists of points by title.
@@ -134,7 +134,7 @@ def not_reached(
     of: str,
     name: str,
 ) -> list[str]:
-    """Notes of curves that do not go to a level, and how far they do go.
+    """Notes about curves that do not reach a level, and how far they go.
 
     Args:
         curves: Dict of dicts of `Curve` by seed, by title.
@@ -157,17 +157,19 @@ def not_reached(
         values = [getattr(curve, of) for curve in by_seed.values()]
         out = sum(at is None or not x.min() <= at <= x.max() for x in values)
         if out:
-            low = number(min(x.min() for x in values))
-            high = number(max(x.max() for x in values))
-            span = low if low == high else f"{low} to {high}"
-            notes.append(
-                f"{title}: {out} of {len(values)} seeds do not go there; "
-                f"{name} is {span}."
-            )
+            ends = [end for x in values for end in (x.min(), x.max())]
+            notes.append(unreached(title, out, len(values), name, ends))
     return notes
 
 
-#: Columns from which on a table is set small.
+def unreached(title, out: int, of: int, name: str, values) -> str:
+    """A note about a method, some seeds of which do not reach a level."""
+    low, high = number(min(values)), number(max(values))
+    span = low if low == high else f"{low} to {high}"
+    return f"{title}: {out} of {of} seeds do not go there; {name} is {span}."
+
+
+#: Tables with more columns are set small.
 _WIDE = 8
 
 
@@ -183,8 +185,8 @@ class TradeoffTable:
         notes: List of sentences that go below.
         best: List of pairs of a row and a column, of cells to set bold.
             Defaults to none.
-        records: List of dicts of the same keys, the table as CSV has it: one
-            record a measurement. Defaults to none: CSV has the rows.
+        records: List of dicts with the same keys, the rows of CSV: one for
+            each measurement. Defaults to none: those of the table.
 
     Example:
 
@@ -222,7 +224,7 @@ class TradeoffTable:
         return "\n".join([title, "", *body, *self._below("{}")])
 
     def markdown(self):
-        """The table in Markdown, which also reads well as it is."""
+        """The table in Markdown, aligned."""
         rows = self._bold("**{}**".format, _unpiped)
         table = markdown_table(list(map(_unpiped, self.head)), rows)
         title = f"{self.name}: {self.title}"
@@ -232,7 +234,7 @@ class TradeoffTable:
         """The table in LaTeX; it needs the package `booktabs`."""
         marked = self._bold(r"\textbf{{{}}}".format, latex_text)
         head, *rows = [
-            # A bracket or a star would be an option of the line before.
+            # LaTeX would read a bracket or a star as an option of `\\\\`.
             ("{}" if line[0][:1] in ("[", "*") else "")
             + " & ".join(line)
             + r" \\"
@@ -261,7 +263,7 @@ class TradeoffTable:
     def csv(self):
         """The table as comma-separated values, without its notes.
 
-        Numbers are numbers, and no text is a formula to a spreadsheet.
+        Texts that a spreadsheet would read as formulas are quoted.
         """
         lines = [self.head, *self.rows]
         if self.records:
@@ -274,7 +276,7 @@ class TradeoffTable:
         return file.getvalue()
 
     def _bold(self, bold, escape=str):
-        """The rows, their best cells bold."""
+        """The rows, with their best cells in bold."""
         rows = [list(map(escape, row)) for row in self.rows]
         for row, column in self.best:
             rows[row][column] = bold(rows[row][column])
@@ -285,13 +287,13 @@ class TradeoffTable:
 
 
 def markdown_table(head, rows, numbers=True):
-    """A Markdown table that also reads well as it is.
+    """A Markdown table, aligned.
 
     Args:
         head: List of strings.
         rows: List of lists of as many strings.
         numbers: Boolean, whether all but the first column are numbers, which
-            stand to the right. Defaults to `True`.
+            are aligned to the right. Defaults to `True`.
 
     Returns:
         String, without a line break at its end.
@@ -320,7 +322,7 @@ def markdown_table(head, rows, numbers=True):
 
 
 def _csv_value(value):
-    """A value as a spreadsheet takes it: what is not finite is empty."""
+    """A value for a spreadsheet; numbers that are not finite are empty."""
     if isinstance(value, str):
         begins = value.startswith(("=", "+", "-", "@", "\t", "\r"))
         plain = value == "-" or not begins or _is_number(value)
@@ -339,5 +341,5 @@ def _is_number(text):
 
 
 def _unpiped(text):
-    """A text that ends no cell of a Markdown table."""
+    """A text whose bars do not end a cell of a Markdown table."""
     return text.replace("|", r"\|")

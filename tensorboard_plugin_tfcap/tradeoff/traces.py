@@ -1,4 +1,4 @@
-"""Lines as Plotly's traces: plain dicts, which need no Plotly."""
+"""Lines as traces of Plotly: plain dicts, made without Plotly."""
 
 import math
 
@@ -9,10 +9,10 @@ from tensorboard_plugin_tfcap.tradeoff.plotly_text import unmarked
 from tensorboard_plugin_tfcap.tradeoff.style import FAINT
 from tensorboard_plugin_tfcap.tradeoff.style import on_paper
 
-#: Pixels that a figure has at least, and that a letter and a line take.
+#: Pixels: least size of a plot, size of a letter, and gap of a label.
 PLOT, _LETTER, HEIGHT, GAP = (760.0, 420.0), 6.6, 13.0, 8.0
-#: In the order in which they are tried: name, and where the middle goes, in
-#: halves of the label's size.
+#: Sides of a mark in the order of preference: name, and offset of the middle
+#: in halves of the label's size.
 SIDES = {
     "top right": (1, 1),
     "bottom left": (-1, -1),
@@ -23,12 +23,12 @@ SIDES = {
     "top center": (0, 1),
     "bottom center": (0, -1),
 }
-#: What a card over a mark says.
+#: Text that appears when the mouse is over a mark.
 HOVER = (
     "%{text}<br>%{xaxis.title.text}: %{x:.4g}<br>%{yaxis.title.text}: "
     "%{y:.4g}<extra>%{fullData.name}</extra>"
 )
-#: More labels than these nobody reads.
+#: Most labels.
 _MOST = 250
 
 
@@ -37,12 +37,11 @@ def label_places(x, y, texts, room=np.inf):
 
     Args:
         x: Float array of shape `(n,)`, pixels; so is `y`, which goes up.
-        room: Float, beyond which no label goes to the right. Defaults to
-            none.
+        room: Float, right limit of labels. Defaults to none.
 
     Returns:
-        List of `n` names of sides, as Plotly calls them; `None` where no side
-        is free, and the label is better left out.
+        List of `n` names of sides, as in Plotly; `None` where no side is free
+        and the label is left out.
 
     Example:
 
@@ -83,9 +82,9 @@ def _free(x, y, text, boxes, room):
 
 
 def label_box(x, y, text, right, up):
-    """The lower left and the upper right of a label at a side of its mark."""
+    """Lower left and upper right of a label at a side of its mark."""
     half = np.array([len(text) * _LETTER, HEIGHT]) / 2
-    # A label in a corner starts beside the mark, one above over it.
+    # A label in a corner begins beside the mark; one above is centered.
     middle = x + right * (half[0] + GAP / 2), y + up * (half[1] + GAP / 2)
     return np.subtract(middle, half), np.add(middle, half)
 
@@ -127,13 +126,13 @@ def line_traces(
     legend: bool = True,
     first_row: int | None = None,
 ) -> list[dict]:
-    """Everything that is drawn of one method in one panel."""
+    """All traces of one method in one panel."""
     color, (_, marker), (_, dash) = look
     faint = color == FAINT
     color = on_paper(color, dark)
     usual = {"type": "scatter", "legendgroup": line.title, **axes}
     if not faint:
-        # Over what is gray.
+        # Above gray curves.
         usual["zorder"] = 1
     quiet = {**usual, "showlegend": False, "hoverinfo": "skip"}
     traces = []
@@ -187,11 +186,11 @@ def line_traces(
 
 
 def label_trace(x, y, texts, sides, axes, color, group):
-    """Labels beside marks, those that have a side."""
+    """Labels beside marks, where there is room."""
     kept = [place for place, side in enumerate(sides) if side]
     return {
         "type": "scatter",
-        # Marks that are not seen keep texts off those that are.
+        # Invisible marks keep texts off the visible ones.
         "mode": "markers+text",
         "marker": {"size": 9, "opacity": 0},
         "x": plain(np.asarray(x)[kept]),
@@ -209,7 +208,7 @@ def label_trace(x, y, texts, sides, axes, color, group):
 
 
 def plain(values):
-    """Numbers as JSON holds them, of six digits; NaN as None."""
+    """Numbers for JSON, with six digits; `None` for NaN."""
     return [
         float(f"{value:.6g}") if np.isfinite(value) else None
         for value in np.asarray(values, "float64").ravel().tolist()

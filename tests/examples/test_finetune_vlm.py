@@ -26,7 +26,7 @@ def test_a_vision_language_model_learns_by_three_methods(capsys, tmp_path):
     assert list(said) == ["mle", "scst", "psst"]
     assert {len(captions) for captions in said.values()} == {6}
     logs = capsys.readouterr().out
-    assert "cider_d_mean_length" in logs and "kl_penalty" in logs
+    assert "cider_d/mean_length" in logs and "kl_penalty" in logs
 
 
 def test_a_preset_of_a_folder_is_loaded(tmp_path):

@@ -122,6 +122,10 @@ def test_a_sweep_stops_rather_than_fail_point_by_point(disk):
     assert load_records(disk) == [{"seed": 0, "r@1": 1.0}]
 
 
+# Its thread may be the first to meet the full disk, and fails, too.
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"
+)
 def test_a_log_that_cannot_be_written_is_told(disk):
     writer = TradeoffWriter(disk / "run", "mine")
     writer.point(0, {"cider_d": 1.0})

@@ -164,7 +164,7 @@ def told(model, networks, steps=2):
     losses = []
     for step in range(steps):
         logs = model.train_on_batch(batch(seed=step), return_dict=True)
-        losses.append(float(logs.get("speaker_loss", logs.get("loss"))))
+        losses.append(float(logs.get("speaker/loss", logs.get("loss"))))
         model.reset_metrics()
     weights = {
         name: [

@@ -256,7 +256,7 @@ def test_gradients_are_those_of_a_loop_over_what_is_judged(kind):
     )
     seen = [r for row in given for r in row if r is not None]
     assert float(logs["reward"]) == pytest.approx(np.mean(seen))
-    assert float(logs["reward_std"]) == pytest.approx(np.std(seen))
+    assert float(logs["reward/std"]) == pytest.approx(np.std(seen))
 
 
 class Digits:
@@ -324,12 +324,12 @@ def test_parts_are_logged_over_what_they_judge():
     worth, known = np.array(Worth()(said, episode)), np.array(judged(said))
     assert 0 < known.sum() < known.size
     np.testing.assert_allclose(
-        [logs[f"weighted_sum_{name}"] for name in ("worth", "worth_2")],
+        [logs[f"weighted_sum/{name}"] for name in ("worth", "worth_2")],
         [worth.mean(), worth[known].mean()],
         rtol=1e-5,
     )
     deviation = worth[known].std()
-    assert float(logs["weighted_sum_worth_2_std"]) == pytest.approx(
+    assert float(logs["weighted_sum/worth_2_std"]) == pytest.approx(
         deviation, rel=1e-5
     )
 
@@ -339,7 +339,7 @@ def test_without_a_baseline_a_sample_counts_for_nothing():
     greedy = objectives.DecoderBaseline(never, Greedy(max_length=4))
     objective = ScoreFunction(Worth(), Sample(Rows(), 4, max_length=4), greedy)
     loss, logs = objective.loss(Episode(tiny.TableSpeaker(2), BATCH))
-    assert float(loss) == 0.0 and float(logs["worth_advantage"]) == 0.0
+    assert float(loss) == 0.0 and float(logs["worth/advantage"]) == 0.0
 
 
 def test_continuations_that_are_not_judged_are_left_out():

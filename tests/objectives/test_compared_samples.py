@@ -181,7 +181,7 @@ def test_credit_is_logged_as_the_advantage_and_the_reward_as_the_reward():
     reward, episode, decoder, credit, own = three()
     _, logs = ScoreFunction(reward, decoder, lambda r, _: 0 * r).loss(episode)
     means = [float(ops.mean(x)) for x in (own, credit)]
-    found = logs["retrieval"], logs["retrieval_advantage"]
+    found = logs["retrieval"], logs["retrieval/advantage"]
     assert list(map(float, found)) == pytest.approx(means)
     assert abs(means[1] - means[0]) > 1e-2
 

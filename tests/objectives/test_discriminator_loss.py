@@ -67,9 +67,9 @@ def test_logs_tell_how_sure_it_is_of_each_kind():
     theirs = chances(evaluator, HUMAN, HUMAN > 0)[..., 0]
     wanted = {
         "discriminator": loss,
-        "discriminator_human": np.diag(theirs).mean(),
-        "discriminator_generated": np.mean([made[i, i] for i in range(5)]),
-        "discriminator_mismatched": theirs[~np.eye(5, dtype=bool)].mean(),
+        "discriminator/human": np.diag(theirs).mean(),
+        "discriminator/generated": np.mean([made[i, i] for i in range(5)]),
+        "discriminator/mismatched": theirs[~np.eye(5, dtype=bool)].mean(),
     }
     for name, value in wanted.items():
         np.testing.assert_allclose(logs[name], value, rtol=1e-4, atol=1e-6)
@@ -103,7 +103,7 @@ def test_an_image_alone_has_nothing_to_be_told_from():
     loss, logs = DiscriminatorLoss(evaluator, sample()).loss(
         Episode(speaker, one)
     )
-    assert np.isfinite(loss) and logs["discriminator_mismatched"] == 0
+    assert np.isfinite(loss) and logs["discriminator/mismatched"] == 0
 
 
 def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
@@ -121,8 +121,8 @@ def test_in_a_game_it_learns_to_tell_people_from_the_speaker():
     game.compile(keras.optimizers.Adam(0.05))
     game.fit(inputs, batch_size=64, epochs=40, verbose=0)
     logs = game.evaluate(inputs, batch_size=64, verbose=0, return_dict=True)
-    assert logs["discriminator_human"] > 0.35
-    assert logs["discriminator_generated"] < 0.2
+    assert logs["discriminator/human"] > 0.35
+    assert logs["discriminator/generated"] < 0.2
     np.testing.assert_array_equal(np.array(speaker.table), before)
 
 
@@ -135,9 +135,9 @@ def test_a_kind_of_no_weight_is_neither_judged_nor_logged():
         objective = DiscriminatorLoss(evaluator, decoder, *weights)
         loss, found = objective.loss(episode)
         assert set(found) == set(objective.log_names()) < set(logs)
-        human = found["discriminator_human"]
+        human = found["discriminator/human"]
         np.testing.assert_allclose(
-            human, logs["discriminator_human"], rtol=1e-5, atol=1e-6
+            human, logs["discriminator/human"], rtol=1e-5, atol=1e-6
         )
         rest += loss
     surprise = DiscriminatorLoss(evaluator, decoder, 0.0, 0.0).loss(episode)[0]
@@ -186,7 +186,7 @@ def test_in_a_game_captions_are_rewarded_before_the_judge_steps():
     sgd = {name: keras.optimizers.SGD(0.5) for name in learners}
     game.compile(sgd, run_eagerly=True)
     logs = game.train_on_batch(INPUTS, return_dict=True)
-    for name in ("speaker_match_probability", "judge_discriminator_human"):
+    for name in ("speaker/match_probability", "judge/discriminator/human"):
         np.testing.assert_allclose(logs[name], before, rtol=1e-5, atol=1e-6)
     assert abs(score() - before) > 0.01
     for weights, now in zip(kept, judge[1].get_weights(), strict=True):

@@ -55,7 +55,7 @@ def test_an_estimator_takes_it():
     term = ScoreFunction(ConstantReward(), decoder, credit=GAE(critic))
     assert term.baseline is critic
     loss, logs = term.loss(Episode(tiny.TableSpeaker(), tiny.batch(1)))
-    assert np.isfinite(float(loss)) and "constant_advantage" in logs
+    assert np.isfinite(float(loss)) and "constant/advantage" in logs
     with pytest.raises(ValueError, match="`baseline` must be that of"):
         ScoreFunction(ConstantReward(), decoder, known(), credit=GAE(critic))
     for other in (None, RunningMeanBaseline()):

@@ -124,8 +124,8 @@ def test_a_beam_of_everything_has_the_exact_gradient(baseline, pad, width):
     mean = (p * worth(tokens)).sum()
     expected = {
         "reward": mean,
-        "reward_std": np.sqrt((p * (worth(tokens) - mean) ** 2).sum()),
-        "reward_mean_length": (p * (tokens > 0).sum(-1)).sum(),
+        "reward/std": np.sqrt((p * (worth(tokens) - mean) ** 2).sum()),
+        "reward/mean_length": (p * (tokens > 0).sum(-1)).sum(),
     }
     for name, value in expected.items():
         assert float(logs[name]) == pytest.approx(value, rel=1e-4), name

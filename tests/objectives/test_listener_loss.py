@@ -48,7 +48,7 @@ def test_words_of_any_decoder_will_do(decoder):
     objective = ListenerLoss(Retrieval(listener), decoder, name="heard")
     _, logs, slopes = loss_and_slopes(objective, speaker, listener)
     assert slopes[0] is None and all(np.any(x) for x in slopes[1:3])
-    assert "heard_collapse_ratio" in logs
+    assert "heard/collapse_ratio" in logs
 
 
 def test_what_cannot_be_trained_so_is_refused():

@@ -40,7 +40,7 @@ def logged(objective, human=HUMAN):
     episode = Episode(tiny.TableSpeaker(1), tiny.batch(len(human), human))
     _, logs = objective.loss(episode)
     assert set(logs) == set(objective.log_names())
-    return {k.removeprefix("worth_"): float(v) for k, v in logs.items()}
+    return {k.removeprefix("worth/"): float(v) for k, v in logs.items()}
 
 
 def test_all_is_as_by_a_loop():
@@ -109,10 +109,10 @@ def test_only_drawn_words_surprise():
     objective = ScoreFunction(Worth(), mixed)
     inputs = tiny.batch(1, human)
     _, logs = objective.loss(Episode(speaker, inputs))
-    assert logs["worth_entropy"] == 0.0 and logs["worth_mean_length"] == 3.0
+    assert logs["worth/entropy"] == 0.0 and logs["worth/mean_length"] == 3.0
     mixed.prefix.assign(0)
     _, logs = objective.loss(Episode(speaker, inputs))
-    assert logs["worth_entropy"] > 0.0
+    assert logs["worth/entropy"] > 0.0
 
 
 def test_training_tracks_all_of_it(capsys):
@@ -121,11 +121,11 @@ def test_training_tracks_all_of_it(capsys):
         Worth(), samples, PrefixBaseline(), credit=MonteCarlo(1)
     )
     names = set(objective.log_names())
-    assert {"worth_advantage", "worth_frac_reward_zero_std"} < names
+    assert {"worth/advantage", "worth/frac_reward_zero_std"} < names
     model = JointTraining(speaker, objective)
     model.compile(keras.optimizers.SGD(0.1))
     data = tiny.batch(8)
     history = model.fit(data, epochs=2, batch_size=4).history
     assert set(history) == {"loss", *names}
-    assert "worth_advantage_std" in capsys.readouterr().out
+    assert "worth/advantage_std" in capsys.readouterr().out
     assert all(np.isfinite(v).all() for v in history.values())

@@ -231,7 +231,7 @@ def test_baselines_are_numbers_of_all_rows_or_of_each(credit):
     def advantages(value):
         term = ScoreFunction(row_number, decoder(2), Bare(value), credit=credit)
         _, logs = term.loss(Episode(tiny.TableSpeaker(), tiny.batch(2)))
-        names = ("row_number_advantage", "row_number_advantage_std")
+        names = ("row_number/advantage", "row_number/advantage_std")
         return tuple(float(logs[name]) for name in names)
 
     assert advantages(np.array([[1.0], [2.0]], "float32")) == (0.0, 0.0)

@@ -101,7 +101,7 @@ def health(strategy, make, told):
     with tf.device("CPU:0"):
         whole = function(tf.constant(absent), tf.constant(SAID))
     found = run(strategy, function, absent, SAID, rows=HALVES)
-    assert_(told in whole and whole["worth_std"] > 0.01, "little to compare")
+    assert_(told in whole and whole["worth/std"] > 0.01, "little to compare")
     for key, wanted in whole.items():
         mean = np.mean([each[key] for each in found])
         np.testing.assert_allclose(mean, wanted, 1e-4, 1e-6)
@@ -117,5 +117,5 @@ def check_all(strategy):
     def preference(decoder):
         return PreferenceLoss(Worth(), decoder, loss="simpo", pairs="all")
 
-    health(strategy, policy, "worth_frac_reward_zero_std")
+    health(strategy, policy, "worth/frac_reward_zero_std")
     health(strategy, preference, "worth_accuracy")

@@ -115,4 +115,4 @@ def test_estimators_and_baselines_take_functions():
     np.testing.assert_allclose(
         logs["sevens"], (tokens == 3).sum(axis=-1).mean(), rtol=1e-6
     )
-    np.testing.assert_allclose(logs["sevens_baseline"], 1.5, rtol=1e-6)
+    np.testing.assert_allclose(logs["sevens/baseline"], 1.5, rtol=1e-6)

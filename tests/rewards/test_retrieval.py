@@ -81,8 +81,8 @@ def test_the_ratio_that_is_logged_is_one_where_all_is_heard_alike():
     loss, logs = objective.loss(Episode(speaker, INPUTS))
     wanted = {
         "retrieval": -2 * 0.2,
-        "retrieval_collapse_ratio": 1.0,
-        "retrieval_collapse_ratio_std": 0.0,
+        "retrieval/collapse_ratio": 1.0,
+        "retrieval/collapse_ratio_std": 0.0,
     }
     assert {*wanted} == {*logs} == {*objective.log_names()}
     for name, value in wanted.items():
@@ -184,7 +184,7 @@ def test_serves_reinforce_with_the_human_words_as_a_baseline(credit):
     wanted = tape.gradient(loss, speaker.table.value).numpy()
     assert np.abs(wanted).max() > 1e-3
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
-    assert "retrieval_collapse_ratio" in logs
+    assert "retrieval/collapse_ratio" in logs
 
 
 def test_a_caption_without_words_is_worth_nothing_and_is_no_rival():

@@ -46,10 +46,10 @@ def test_the_sum_is_weighted_and_every_term_is_logged():
     logs, lengths = logged(2.0 * LENGTH + 0.5 * ConstantReward(3.0))
     wanted = {
         "weighted_sum": 2 * lengths.mean() + 1.5,
-        "weighted_sum_words": lengths.mean(),
-        "weighted_sum_words_std": lengths.std(),
-        "weighted_sum_constant": 3.0,
-        "weighted_sum_constant_std": 0.0,
+        "weighted_sum/words": lengths.mean(),
+        "weighted_sum/words_std": lengths.std(),
+        "weighted_sum/constant": 3.0,
+        "weighted_sum/constant_std": 0.0,
     }
     assert lengths.std() > 0.5
     for name, value in wanted.items():
@@ -84,7 +84,7 @@ def test_credit_for_words_and_for_captions_add_up():
     # Logged is the mean over the words that were said.
     logs, _ = logged(reward)
     np.testing.assert_allclose(
-        logs["weighted_sum_every_word"], 1.0, rtol=1e-5, atol=1e-6
+        logs["weighted_sum/every_word"], 1.0, rtol=1e-5, atol=1e-6
     )
 
 
@@ -105,14 +105,14 @@ def test_it_is_differentiable_where_all_terms_are():
 
 def test_training_shows_the_terms():
     reward = LENGTH + 0.5 * ConstantReward(3.0)
-    names = {f"weighted_sum{x}" for x in ("", "_words", "_words_std")}
-    names |= {"weighted_sum_constant", "weighted_sum_constant_std"}
+    names = {f"weighted_sum{x}" for x in ("", "/words", "/words_std")}
+    names |= {"weighted_sum/constant", "weighted_sum/constant_std"}
     speaker = tiny.TableSpeaker()
     model = JointTraining(speaker, ScoreFunction(reward, decoder()))
     model.compile("sgd")
     logs = model.train_on_batch(tiny.batch(8), return_dict=True)
     assert logs.keys() >= {"loss", *names}
-    assert logs["weighted_sum_constant"] == 3.0
+    assert logs["weighted_sum/constant"] == 3.0
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_what_a_log_has_not_is_refused(curves_log, options, cure):
 
 
 def test_hiding_all_methods_is_said(curves_log):
-    with pytest.raises(ValueError, match="`hide` must leave a method"):
+    with pytest.raises(ValueError, match="`hide` must leave at least one"):
         show_tradeoff(curves_log, hide=methods(curves_log))
 
 

@@ -33,19 +33,19 @@ TRUTH = ("truth_precision", "truth_recall")
         ),
         (
             ("r@1", "r@10", "strangers_r@1", "strangers_r@10", "fixed_r@10"),
-            {"strangers": ("strangers_r@10", "r@10")},
+            {"held_out": ("strangers_r@10", "r@10")},
         ),
         (
             [f"beam_{who}r@10" for who in ("", "a_", "fixed_", "strangers_")],
-            {"beam_strangers": ("beam_strangers_r@10", "beam_r@10")},
+            {"beam_held_out": ("beam_strangers_r@10", "beam_r@10")},
         ),
         (
             ("r@5", "r@10", "clip_r@5", "strangers_r@10_recurrent"),
-            {"strangers": ("clip_r@5", "r@5")},
+            {"held_out": ("clip_r@5", "r@5")},
         ),
         (
             ("val_recall_at_10", "val_fixed_r@10", "train_r@10"),
-            {"val_strangers": ("val_fixed_r@10", "val_recall_at_10")},
+            {"val_held_out": ("val_fixed_r@10", "val_recall_at_10")},
         ),
         (("human_r@10", "human_strangers_r@10", "strangers_r@10"), {}),
         (("image_to_text_r@10", "fixed_image_to_text_r@10"), {}),
@@ -56,7 +56,7 @@ def test_pairs_are_offered_where_both_metrics_are(names, wanted):
     assert {k: (p.x, p.y) for k, p in presets.items()} == wanted
 
 
-def strangers(scale=1.0, comparison=None):
+def listeners(scale=1.0, comparison=None):
     """Three points that both kinds of listeners understand ever better."""
     points = [
         TradeoffPoint(
@@ -74,33 +74,33 @@ def strangers(scale=1.0, comparison=None):
 
 
 def test_a_link_sets_both_axes_and_keeps_the_usual_line():
-    found = selected(strangers(), preset="truth", value="auto")
+    found = selected(listeners(), preset="truth", value="auto")
     assert (found.x.name, found.y.name) == TRUTH
     assert found.query.value == "auto" and found.line() is not None
     assert Shown(found).title == "Completeness against correctness"
-    own = selected(strangers(), preset="truth", y="r@10")
+    own = selected(listeners(), preset="truth", y="r@10")
     assert (own.x.name, own.y.name) == ("truth_precision", "r@10")
-    with pytest.raises(QueryError, match="one of truth, strangers. Received"):
-        selected(strangers(), preset="beam_truth")
+    with pytest.raises(QueryError, match="one of truth, held_out. Received"):
+        selected(listeners(), preset="beam_truth")
     mine = Preset("truth", "Mine", x="r@10", y="truth")
-    kept = strangers(comparison=Comparison(presets={"truth": mine})).presets
-    assert kept["truth"] is mine and [*kept] == ["truth", "strangers"]
+    kept = listeners(comparison=Comparison(presets={"truth": mine})).presets
+    assert kept["truth"] is mine and [*kept] == ["truth", "held_out"]
 
 
 def test_a_diagonal_is_where_both_axes_are_equal():
-    view = viewed(strangers(), preset="strangers")
+    view = viewed(listeners(), preset="held_out")
     (line,) = traces(view, "diagonal")
     layout = view["figure"]["layout"]
     low, high = layout["xaxis"]["range"]
     assert layout["yaxis"]["range"] == [low, high]
     assert low < 40 and high > 60 and line["x"] == line["y"]
     assert line["x"][0] < low and line["x"][1] > high
-    assert line["name"] == "own = strangers"
+    assert line["name"] == "own listener = held-out listeners"
     assert layout["meta"]["label"].endswith(
-        "Dashed: own = strangers; 2 of 3 points are above it."
+        "Dashed: own listener = held-out listeners; 2 of 3 points are above it."
     )
     scales = {"xscale": "log", "yscale": "log"}
-    both = viewed(strangers(), preset="strangers", **scales)
+    both = viewed(listeners(), preset="held_out", **scales)
     layout = both["figure"]["layout"]
     low, high = layout["xaxis"]["range"]
     assert 10**low < 40 < 60 < 10**high < traces(both, "diagonal")[0]["y"][1]
@@ -110,11 +110,11 @@ def test_a_diagonal_is_where_both_axes_are_equal():
     "about, asked",
     [
         ({}, {"preset": "truth"}),
-        ({}, {"preset": "strangers", "xscale": "log"}),
+        ({}, {"preset": "held_out", "xscale": "log"}),
         # Percent, and a share.
-        ({"scale": 0.01}, {"preset": "strangers"}),
+        ({"scale": 0.01}, {"preset": "held_out"}),
         ({}, {"x": "r@10", "y": "r@10"}),
     ],
 )
 def test_no_diagonal_where_the_axes_differ(about, asked):
-    assert not traces(viewed(strangers(**about), **asked), "diagonal")
+    assert not traces(viewed(listeners(**about), **asked), "diagonal")

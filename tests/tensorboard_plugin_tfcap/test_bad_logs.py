@@ -21,14 +21,14 @@ GOOD = {"version": 1, "method": "mine", "metrics": {"cider_d": 1.0, "r@10": 9}}
 RECORDS = {
     "newer": ({**GOOD, "version": 7}, "a newer version (7)"),
     "old": ({**GOOD, "version": "x"}, "an unknown version ('x')"),
-    "list": ([1, 2], "is no JSON object"),
+    "list": ([1, 2], "is not a JSON object"),
     "nobody": ({**GOOD, "method": 3}, "has no method"),
     "empty": ({**GOOD, "metrics": {}}, "no metric that is a finite number"),
     "seed": ({**GOOD, "seed": [1]}, "has a seed"),
     "infinite seed": ({**GOOD, "seed": float("nan")}, "seed that is not"),
     "huge seed": ({**GOOD, "seed": 10**400}, "seed that is not"),
-    "text": ("{", "is no JSON"),
-    "deep": ("[" * 100_000, "is no JSON"),
+    "text": ("{", "is not JSON"),
+    "deep": ("[" * 100_000, "is not JSON"),
     "huge": ({**GOOD, "more": "x" * 300_000}, "is larger than"),
     "nan": ('{"version": 1, "method": "m", "metrics": {"a": NaN}}', "finite"),
 }

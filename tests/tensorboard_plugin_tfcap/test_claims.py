@@ -90,7 +90,7 @@ def test_what_of_a_record_is_no_claim_is_let_by():
     [
         (TypeError, {"text": 3}, "`text` must be a string"),
         (TypeError, {"true": "yes"}, "`true` must be a boolean"),
-        (ValueError, {"start": 3}, "`start` and `end` must be letters"),
+        (ValueError, {"start": 3}, "`start` and `end` must be offsets"),
         (ValueError, {"start": 3, "end": 3}, "Received: start=3, end=3"),
         (ValueError, {"start": -1, "end": 3}, "Leave out both"),
     ],

@@ -111,9 +111,9 @@ def test_two_comparisons_of_one_log_are_joined():
 @pytest.mark.parametrize(
     "content, problem",
     [
-        ({"titles": ["a"]}, "titles that are no object"),
-        ({"presets": {"a": 1}}, "presets that are no list"),
-        ({"presets": [1]}, "presets that are no objects"),
+        ({"titles": ["a"]}, "titles that are not an object"),
+        ({"presets": {"a": 1}}, "presets that are not a list"),
+        ({"presets": [1]}, "presets that are not objects"),
         ({"presets": [{"id": "a"}]}, "without an id, a title or `y`"),
         ({"presets": [{**PANEL, "panels": [{}]}]}, "a panel without `x`"),
         ({"presets": [{**PANEL, "panels": []}]}, "neither `x` nor panels"),
@@ -131,6 +131,6 @@ def test_a_wrong_comparison_is_refused_and_read_as_none(
     with pytest.raises(ValueError, match=problem):
         load_comparison(path)
     if "references" not in content and "titles" not in content:
-        with pytest.raises(ValueError, match="must be what the tab can read"):
+        with pytest.raises(ValueError, match="must be as documented"):
             write_comparison(tmp_path / "log", **content)
         assert not (tmp_path / "log").exists()

@@ -103,7 +103,7 @@ def test_a_level_that_no_curve_reaches_is_said_and_another_one_offered():
     assert view["line"]["offer"] == 2.0
     assert view["line"]["note"] in view["notices"]
     assert view["line"]["note"].startswith(
-        "No curve goes to CIDEr-D = 9: they go from 1 to 2. At 2, 2 of 2"
+        "No curve reaches CIDEr-D = 9: they range from 1 to 2. At 2, 2 of 2"
     )
     again = viewed(POINTS, **AXES, value=2.0, along="x")
     assert "note" not in again["line"]

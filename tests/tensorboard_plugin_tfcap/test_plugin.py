@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+from tensorboard_plugin_tfcap.axis_presets import axis_presets
 from tensorboard_plugin_tfcap.dataset import all_metrics
 from tensorboard_plugin_tfcap.dataset import default_axes
 from tensorboard_plugin_tfcap.summary import TradeoffWriter
@@ -43,10 +44,35 @@ def test_the_state_tells_what_can_be_asked(server):
 )
 def test_who_never_met_the_speaker_is_offered_first(names, first):
     found = dict.fromkeys(("lm_log_prob", "cider_d", *names), 1.0)
-    metrics = all_metrics([TradeoffPoint("run", "mine", metrics=found)], {})
-    assert default_axes(metrics) == ("cider_d", first)
+    points = [TradeoffPoint("run", "mine", metrics=found)]
+    metrics = all_metrics(points, {})
+    assert default_axes(metrics, points) == ("cider_d", first)
     role = metrics["lm_log_prob"].role
     assert role == "naturalness" and metrics["lm_log_prob"].better == "higher"
+
+
+@pytest.mark.parametrize(
+    "ones, tens, rank",
+    [
+        ((1.0, 1.0, 2.0, 1.0), (5.0, 20.0, 35.0, 50.0), "r@10"),
+        ((30.0, 40.0, 50.0, 60.0), (96.0, 97.0, 99.0, 98.0), "r@1"),
+        # The middle half counts, and not one method that has not learned.
+        ((1.0, 50.0, 60.0, 70.0, 65.0), (5.0, 97.0, 98.0, 99.0, 98.5), "r@1"),
+    ],
+)
+@pytest.mark.parametrize("listener", ["", "strangers_"])
+def test_the_recall_that_tells_methods_apart_is_offered(
+    ones, tens, rank, listener
+):
+    points = []
+    for one, ten in zip(ones, tens):
+        found = {f"{listener}r@10": ten, f"{listener}r@1": one, "cider_d": 1.0}
+        found |= {"r@10": ten, "r@1": one, "human_r@1": ten}
+        points.append(TradeoffPoint(f"{one}", "mine", metrics=found))
+    metrics = all_metrics(points, {})
+    assert default_axes(metrics, points) == ("cider_d", f"{listener}{rank}")
+    pairs = [(p.x, p.y) for p in axis_presets(metrics, points).values()]
+    assert pairs == ([(f"{listener}{rank}", rank)] if listener else [])
 
 
 def test_a_log_that_is_the_same_is_said_to_be(server):

@@ -86,7 +86,7 @@ def test_a_report_has_the_figures_tables_and_line_of_the_tab(report):
     # Tables are those of the figure beside them.
     turned = shown["mean rank against BLEU-4"]
     assert "BLEU-4 =" in turned and "CIDEr-D =" not in turned
-    assert "recall@1 lower" in shown["recall@1 against CIDEr-D"]
+    assert "lower recall@1" in shown["recall@1 against CIDEr-D"]
 
 
 def test_a_report_tells_why_there_is_none(curves_log, tmp_path, capsys):
@@ -116,7 +116,7 @@ def test_a_report_says_which_captions_it_has(tmp_path):
     report = out.read_text()
     assert "<summary>Captions: mine, seed 1, step 1</summary>" in report
     assert "seed 1&lt;/b&gt; 7" in report and "seed 1&lt;/b&gt; 8" not in report
-    assert "<p>The first 8 of 10 captions.</p>" in report
+    assert "<p>Only the first 8 of 10 captions.</p>" in report
 
 
 def test_a_report_is_there_whole_or_as_it_was(

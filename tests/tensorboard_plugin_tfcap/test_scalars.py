@@ -1,4 +1,4 @@
-"""Any two scalars of runs that never heard of tfcap."""
+"""Scalars of runs of other programs."""
 
 from dataclasses import replace
 
@@ -72,7 +72,7 @@ def test_best_needs_no_metric_and_looks_at_every_step(tmp_path):
     (best,) = scalars(tmp_path, at="best").points
     # What was logged before that step has its last value there.
     assert best.step == 700 and best.metrics["note"] == 1.0
-    with pytest.raises(QueryError, match="which way it is better"):
+    with pytest.raises(QueryError, match="known direction"):
         scalars(tmp_path, at="best", by="note")
     turned = scalars(tmp_path, at="best", by="note", higher=("note",))
     assert turned.points[0].step == 0
@@ -82,7 +82,7 @@ def test_what_is_looked_at_is_said_where_it_is_a_sample(tmp_path):
     write_scalars(tmp_path / "a", {"val_loss": [0.5] * 8, "speed": [1.0] * 8})
     log = replace(read_log(tmp_path), kept={"scalars": 8})
     found = ScalarsSource(log).dataset(Query(at="best"))
-    assert "is that of a sample" in found.notices[0]
+    assert "is the best of a sample" in found.notices[0]
     assert "--samples_per_plugin scalars=0" in found.notices[0]
     assert scalars(tmp_path, at="best").notices == []
 

@@ -57,13 +57,13 @@ def test_a_direction_that_is_given_counts_everywhere():
     unknown = selected(points, **asked)
     assert not traces(figure_view(unknown), "pareto")
     assert area_table(unknown).best == []
-    assert "Which way novelty is better is not known" in unknown.notices[0]
+    assert "Whether more of novelty is better is unknown" in unknown.notices[0]
     for way, row in (("higher", 1), ("lower", 0)):
         selection = selected(points, **asked, **{way: ("novelty",)})
         tables = level_tables(selection, selection.line())
         assert tables["level"].best == [[row, 1]]
         assert area_table(selection).best[0] == [row, 1]
-        assert f"novelty {way}" in tables["level"].markdown()
+        assert f"Better: {way}." in tables["level"].markdown()
         view = figure_view(selection)
         assert view["panels"][0]["y_title"][-1] in "\u2191\u2193"
         assert any(mark["pareto"] for mark in view["rows"])
@@ -116,7 +116,7 @@ def test_nothing_is_read_off_between_words():
     selection = selected(points, order="optimizer", value=1.5)
     view = figure_view(selection)
     assert view["tables"] == [] and view["area"] is None
-    assert view["line"] is None and "words as values" in view["notices"][-1]
+    assert view["line"] is None and "strings as values" in view["notices"][-1]
     assert traces(view)[0]["mode"] == "markers"
     # By default, each is a method of its own.
     assert len(selected(points).groups) == 2
@@ -145,8 +145,8 @@ def last_of(histories, **changes):
     "at, x, step, said",
     [
         ("last", 0.35, "1 to 10", "1 of 1 points are means of seeds at diff"),
-        ("common", 0.05, "1", "All runs at step 1, the last that each of 3"),
-        ("finished", 0.5, "10", "left out are 1 of 3, behind"),
+        ("common", 0.05, "1", "All runs at step 1, the last that all 3"),
+        ("finished", 0.5, "10", "1 of 3 left out, behind"),
     ],
 )
 def test_seeds_are_compared_at_steps_that_are_told(at, x, step, said):
@@ -180,7 +180,7 @@ def test_nobody_waits_for_a_hidden_method(about, title):
     rows = figure_view(selection)["rows"]
     steps = {row["method"]: row["step"] for row in rows}
     assert steps == {title: "1", "mine": "10"}
-    assert "that each of 2 has" in selection.notices[0]
+    assert "that all 2 have" in selection.notices[0]
     # Nor is one told of that has not come as far as the others.
     finished = selected(found, at="finished", hide=(title,))
     assert not any("left out" in text for text in finished.notices)
@@ -200,7 +200,7 @@ def test_what_a_filter_leaves_out_is_no_baseline_and_no_focus():
     assert FAINT not in [m["color"] for m in view["methods"]]
     head = ["", "recall@10", "mean rank", "seeds"]
     assert view["tables"][0]["head"] == head
-    said = "There are no differences to a: no such curve is left."
+    said = "There are no differences to a: it has no curve here."
     assert said in view["notices"]
     # Another parameter along curves gives them other titles.
     points = runs_of("net", *({"k": k, "l": n} for k in (1, 2) for n in (1, 2)))

@@ -66,6 +66,17 @@ def test_points_are_shown_by_the_other_tabs(tmp_path):
     assert len(logged(tmp_path, "scalars").points) == 2
 
 
+def test_what_matters_first_is_in_the_first_group_of_cards(tmp_path):
+    scores = {"bleu_1": 0.7, "human_r@1": 9.0, "fixed_r@1": 8.0, "mine": 1.0}
+    with TradeoffWriter(tmp_path, "mine") as writer:
+        writer.point(1, scores, {"a/loss": 0.1, "cider_d/std": 0.2})
+    (tags,) = read_log(tmp_path).scalars().values()
+    assert sorted(tags) == [
+        *("Scores/fixed_r@1", "Scores/mine", "Scores/train_a_loss"),
+        *("human/r@1", "language/bleu_1", "train/cider_d/std"),
+    ]
+
+
 def test_references_are_read_for_themselves(tmp_path):
     found = {"title": "SR-PL", "metrics": {"cider_d": 1.17, "r@10": 80.1}}
     write_references(tmp_path, [found, {**found, "source": "COCO"}])

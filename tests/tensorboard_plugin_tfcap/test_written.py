@@ -14,7 +14,7 @@ from tensorboard_plugin_tfcap.thumbnails import thumbnail
         ({"method": 3}, TypeError, "`method` must be"),
         ({"params": {"lambda": None}}, TypeError, "must be"),
         ({"seed": [1]}, TypeError, "`seed` must be"),
-        ({"best_by": "novelty"}, ValueError, "known which way it is better"),
+        ({"best_by": "novelty"}, ValueError, "a known direction"),
         (
             {"metrics": [{"name": "b", "better": "more"}]},
             ValueError,
@@ -47,7 +47,7 @@ def test_what_a_reader_would_pass_over_is_refused(tmp_path, about, error, cure):
     [
         ({f"m{i}": i for i in range(401)}, ValueError, "at most 400"),
         ({"a": np.array([1.0, 2.0])}, TypeError, "must hold numbers.*a="),
-        ({"x": None, "y": True}, ValueError, "must have a number"),
+        ({"x": None, "y": True}, ValueError, "must contain a number"),
         ({1: 1.0}, TypeError, "`metrics` must be a string"),
         ({"m" * 300_000: 1.0}, ValueError, "at most 262144 bytes"),
     ],
@@ -61,8 +61,8 @@ def test_points_that_nobody_reads_are_refused(tmp_path, metrics, error, cure):
 @pytest.mark.parametrize(
     "lacking, cure",
     [
-        ({"title": ""}, "must have a `title`, and `metrics`"),
-        ({"metrics": {}}, "must have a `title`, and `metrics`"),
+        ({"title": ""}, "must have a `title` and `metrics`"),
+        ({"metrics": {}}, "must have a `title` and `metrics`"),
         ({"metrics": {"r@10": float("nan")}}, "must have finite numbers"),
         ({"metrics": {"r@10": None}}, "must have finite numbers"),
     ],

@@ -53,7 +53,7 @@ def fit(model, callbacks, epochs=2):
 
 def loss_of(model):
     """The name of a loss, of which Keras knows the direction or is told."""
-    name = "loss" if len(model.learners) == 1 else "g_loss"
+    name = "loss" if len(model.learners) == 1 else "g/loss"
     return {"monitor": f"val_{name}", "mode": "min"}
 
 

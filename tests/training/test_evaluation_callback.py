@@ -43,7 +43,9 @@ def test_scores_join_the_logs_under_names_that_files_can_bear(evaluate):
     assert history["val_r_10"] == [100.0] * 4
     logged = {name for name in history if name.startswith("val_")}
     assert len(logged) == len(result)
-    assert all(name.isidentifier() for name in logged)
+    assert all(name.replace("/", "_").isidentifier() for name in logged)
+    # Details have groups, which TensorBoard draws after the scores.
+    assert {"val_human/r_10", "val_language/mean_length"} < logged
 
 
 def test_reports_of_rankings_and_dicts_are_logged_without_their_count():
@@ -88,6 +90,7 @@ def test_captions_of_a_speaker_are_samples(tmp_path):
     fit(EvaluationCallback(evaluator, every=2, writer=writer, images=picture))
     log = read_log(tmp_path)
     found = Sources(log).chosen().dataset(Query(at="common"))
+    assert "Scores/train_loss" in log.scalars()["run"]
     points = found.histories["run"]
     assert [p.step for p in points] == [2, 4]
     assert points[0].metrics["r@10"] == 100.0

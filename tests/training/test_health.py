@@ -45,9 +45,9 @@ def test_warns_once_for_every_time_that_a_ratio_stays_near_one():
 
 
 def test_finds_every_ratio_and_no_deviation_of_one():
-    for name in ("val_collapse_ratio", "speaker_retrieval_collapse_ratio"):
+    for name in ("val_collapse_ratio", "speaker/retrieval/collapse_ratio"):
         assert collapses(CollapseWarning(1), 1.0, name=name) == [0]
-    name = "speaker_retrieval_collapse_ratio_std"
+    name = "speaker/retrieval/collapse_ratio_std"
     assert collapses(CollapseWarning(1), 1.0, name=name) == []
 
 

@@ -129,10 +129,10 @@ def test_logs_are_means_over_the_epoch_and_the_loss_their_weighted_sum():
 def test_logs_are_named_by_learner():
     model = game(optimizers=[lambda: SGD(0.0)] * 2)
     history = model.fit(in_twos(), shuffle=False, verbose=0).history
-    assert {*history} == {"g_loss", "g_taught", "d_loss", "d_judged"}
+    assert {*history} == {"g/loss", "g/taught", "d/loss", "d/judged"}
     said = model.evaluate(in_twos(), verbose=0, return_dict=True)
     same({k: v for k, (v,) in history.items()}, said, 1e-5)
-    assert said["g_loss"] == pytest.approx(said["g_taught"])
+    assert said["g/loss"] == pytest.approx(said["g/taught"])
 
 
 def test_an_evaluation_weighs_rows_alike_whatever_the_batches():
@@ -271,7 +271,7 @@ def test_each_steps_on_its_own_objective_from_the_same_state(clipnorm):
     if clipnorm:
         wanted[0][1][:] *= clipnorm / np.linalg.norm(wanted[0][1])
     same(moved, [0.01 * wanted[0][1], 0.25 * wanted[1][1]], 1e-4, 1e-7)
-    found = [logs["g_loss"], logs["d_loss"]]
+    found = [logs["g/loss"], logs["d/loss"]]
     assert found == pytest.approx([loss for loss, _ in wanted], rel=1e-5)
 
 
@@ -350,10 +350,10 @@ def test_turns_go_on_from_epoch_to_epoch_and_evaluation_sees_all():
     assert int(model.turn) == 6
     assert [int(own.iterations) for own in model.optimizers] == [3, 3]
     # The speaker's first epoch had two turns, its second one.
-    assert all(value > 0 for value in history["g_taught"])
+    assert all(value > 0 for value in history["g/taught"])
     said = model.evaluate(DATA, verbose=0, return_dict=True)
     wanted, _ = model.learners["d"].objective.loss(Episode(model.speaker, DATA))
-    assert said["d_loss"] == pytest.approx(float(wanted), rel=1e-5)
+    assert said["d/loss"] == pytest.approx(float(wanted), rel=1e-5)
     assert int(model.turn) == 6
 
 
@@ -390,8 +390,8 @@ def test_learners_of_one_objective_share_its_loss(make, passes, monkeypatch):
         assert len(backward) - done == passes
         # What is shared is logged once.
         assert set(found) == {"loss", "judged"}
-        assert expected.keys() == {f"{n}_{k}" for n in "gd" for k in found}
-        assert found["judged"] == pytest.approx(expected["g_judged"])
+        assert expected.keys() == {f"{n}/{k}" for n in "gd" for k in found}
+        assert found["judged"] == pytest.approx(expected["g/judged"])
     same(weights(one), weights(two), 1e-5, 1e-6)
     assert calls(one) == [3, 3]
 

@@ -55,7 +55,7 @@ class DiscriminatorLoss(Estimator):
     >>> sample = tfcap.decoding.Sample()
     >>> objective = tfcap.objectives.DiscriminatorLoss(evaluator, sample)
     >>> objective.log_names()[:3]
-    ('discriminator', 'discriminator_human', 'discriminator_human_std')
+    ('discriminator', 'discriminator/human', 'discriminator/human_std')
 
     Reference:
 

@@ -104,7 +104,7 @@ class Objective(Linear):
         for name, (weight, estimator) in self.named_terms().items():
             loss, logs[name], statistics = estimator.reduced_loss(episode)
             losses[name] = ops.cast(weight, "float32") * loss
-            logs |= {f"{name}_{key}": x for key, x in statistics.items()}
+            logs |= {f"{name}/{key}": x for key, x in statistics.items()}
         return losses, logs
 
     def named_terms(self) -> dict[str, Term]:
@@ -126,7 +126,7 @@ class Objective(Linear):
             for name, (_, estimator) in self.named_terms().items()
             for logged in (
                 name,
-                *(f"{name}_{key}" for key in getattr(estimator, attribute)),
+                *(f"{name}/{key}" for key in getattr(estimator, attribute)),
             )
         )
 
@@ -364,7 +364,7 @@ class Estimator(Objective):
     Args:
         name: String, under which the reward is logged.
         parts: Strings, names of parts of the reward, whose mean and standard
-            deviation are logged under `name_part` and `name_part_std`.
+            deviation are logged as `name/part` and `name/part_std`.
         decoders: `tfcap.decoding.Decoder`s that it asks the episode for.
         statistics: Strings, further names to log. One that ends in `std`
             is the standard deviation of the value named before it, of the

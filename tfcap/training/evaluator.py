@@ -10,6 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from tensorboard_plugin_tfcap.summary import grouped_name
 from tfcap._ops import reference_mask
 from tfcap._ops import without_start
 from tfcap._ops.arguments import checked_integer
@@ -41,10 +42,13 @@ NATURALNESS = ("bleu", "rouge_l", "cider_d")
 class EvaluationCallback(keras.callbacks.Callback):
     """Evaluates after epochs and logs the scores.
 
-    Adds the scores to the logs, under names that files can bear: `r@10` is
-    logged as `val_r_10`. Put it before `keras.callbacks.TensorBoard`, which
-    then draws them, and before `keras.callbacks.ModelCheckpoint`, which may
-    then monitor `val_cider_d`.
+    Adds the scores to the logs: `cider_d` as `val_cider_d`, `r@10` as
+    `val_r_10`. Scores of human captions, of captions found by images and of
+    language have groups of their own, which TensorBoard draws after the
+    others: `human_r@10` is logged as `val_human/r_10`, `mean_length` as
+    `val_language/mean_length`. Put it before `keras.callbacks.TensorBoard`,
+    which then draws them, and before `keras.callbacks.ModelCheckpoint`, which
+    may then monitor `val_cider_d`.
 
     Args:
         evaluate: Callable without arguments that returns a dict of numbers,
@@ -55,7 +59,7 @@ class EvaluationCallback(keras.callbacks.Callback):
         every: Integer, epochs between evaluations. Defaults to `1`.
         writer: `tensorboard_plugin_tfcap.summary.TradeoffWriter`, for the
             Trade-off tab of TensorBoard; the step is the number of epochs.
-            Defaults to `None`.
+            It also gets the loss and the rewards. Defaults to `None`.
         images: Function from an image's row in the report to its pixels, to
             be shown there, such as `tfcap.data.Photographs`. Optional.
 
@@ -88,6 +92,7 @@ class EvaluationCallback(keras.callbacks.Callback):
         self.report = None
 
     def on_epoch_end(self, epoch, logs=None):
+        logs = {} if logs is None else logs
         if (epoch + 1) % self.every:
             return
         # All workers evaluate, since that may take all of them.
@@ -95,11 +100,12 @@ class EvaluationCallback(keras.callbacks.Callback):
         scores = report if isinstance(report, dict) else report.result()
         scores = {k: v for k, v in scores.items() if k != "count"}
         if self.writer is not None and is_chief(self.model):
-            self.writer.point(epoch + 1, scores)
+            training = {k: v for k, v in logs.items() if k[:4] != "val_"}
+            self.writer.point(epoch + 1, scores, training)
             if hasattr(report, "samples"):
                 self.writer.samples(epoch + 1, report.samples(self.images))
-        for name, value in scores.items() if logs is not None else ():
-            logs["val_" + name.replace("@", "_")] = value
+        for name, value in scores.items():
+            logs["val_" + grouped_name(name).replace("@", "_")] = value
 
     def on_train_end(self, logs=None):
         if self.writer is not None:

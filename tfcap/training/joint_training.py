@@ -95,9 +95,10 @@ class JointTraining(keras.Model):
     It trains under `compile()` and `fit()` with callbacks, `tf.data`, mixed
     precision and `tf.distribute`, and is not itself saved: save its networks.
 
-    Where one network learns, or all share one objective, `loss` and the
-    rewards are logged by their own names; otherwise by `NAME_loss` and so on,
-    of every learner.
+    `loss` and the rewards are logged by their names, and details of a reward
+    below its name, as in `cider_d/std`, which TensorBoard groups. Learners
+    with different objectives have groups of their own, as in `speaker/loss`;
+    an objective that learners share is logged once.
 
     Learners may take turns: two that alternate have `every=2` and the offsets
     0 and 1. A learner steps when `turn % every == offset`; otherwise its
@@ -189,7 +190,7 @@ class JointTraining(keras.Model):
             check_learner(name, learner, self.networks)
         groups = self._groups(learners)
         self._prefixes = {
-            name: f"{group[0]}_" if len(groups) > 1 else ""
+            name: f"{group[0]}/" if len(groups) > 1 else ""
             for group in groups
             for name in group
         }

@@ -82,7 +82,7 @@ def test_the_ends_of_a_curve_are_on_it(view, sweep):
     # A third of its values: no number of digits is enough.
     asked = {"x": "truth_recall", "y": "cider_d", "value": 9}
     view.open(sweep, **asked, runs="reinforce.*seed%3D0%24")
-    offer = view.frame.locator(".notice", has_text="No curve goes to")
+    offer = view.frame.locator(".notice", has_text="No curve reaches")
     offer.get_by_role("button").click()
     offer.wait_for(state="hidden")
     line = view.frame.locator(".guide[role=slider]")

@@ -75,8 +75,8 @@ def test_a_narrow_window_shows_the_figure_and_offers_a_level(view, sweep):
     view.button("Controls").click()
     assert view.frame.get_by_label("Vertical").is_visible()
     view.button("Controls").click()
-    # No curve goes to 1.2; where one is taken that is reached, there is one.
-    assert "No curve goes to CIDEr-D = 1.2" in view.text(".notice p")
+    # No curve reaches 1.2; at a level that is reached, there is a table.
+    assert "No curve reaches CIDEr-D = 1.2" in view.text(".notice p")
     view.frame.locator(".notice button").first.click()
     view.wait("() => document.querySelector('.pair b') !== null")
     fits = "document.querySelector('.main')"

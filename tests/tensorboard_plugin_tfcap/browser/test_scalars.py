@@ -85,8 +85,8 @@ def test_a_log_of_torch_is_read_without_being_asked(view, torch):
     # Filters by value and by range.
     box = view.frame.get_by_label("Filter by lr")
     box.select_option("range")
-    view.frame.get_by_label("Least lr").fill("0.15")
-    view.frame.get_by_label("Least lr").press("Enter")
+    view.frame.get_by_label("Minimum lr").fill("0.15")
+    view.frame.get_by_label("Minimum lr").press("Enter")
     view.wait(SHOWN, "8 of 12 runs")
     view.frame.get_by_label("Filter by seed").select_option("=1")
     view.wait(SHOWN, "4 of 12 runs")

@@ -68,7 +68,7 @@ def test_every_table_says_what_it_reads_and_in_what_brackets():
     ]
     found = table([*points, *more], [RECALL], NATURAL, 1.5, level=0.9)
     assert "90 % interval of the mean by Student's t" in found.notes[0]
-    assert found.notes[1] == "Better: recall@10 higher."
+    assert found.notes[1] == "Better: higher."
     assert "at the last crossing along \u03bb" in found.notes[2]
     assert found.notes[3] == (
         "a: 2 of 2 seeds cross it more than once, up to 3 times."
@@ -90,7 +90,7 @@ def test_csv_has_a_number_of_each_seed():
 def test_nothing_is_bold_where_nobody_knows_what_is_better():
     unknown = replace(RANK, better="unknown")
     found = table([*line("a"), *line("b", 4.0)], [unknown], NATURAL, 1.5)
-    assert found.best == [] and "mean rank not known" in found.notes[1]
+    assert found.best == [] and "Better: unknown." in found.notes[1]
 
 
 def test_differences_are_of_the_same_seeds():
