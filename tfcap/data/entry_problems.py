@@ -12,7 +12,7 @@ _SHOWN = 5
 
 
 def is_image_id(value):
-    """Check whether a value may identify an image: an integer or a string."""
+    """Returns whether a value may identify an image: an integer or a string."""
     return type(value) is int or isinstance(value, str) and value != ""
 
 

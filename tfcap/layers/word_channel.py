@@ -276,7 +276,7 @@ class WordChannel(keras.layers.Layer):
             self._counter.advance()
 
     def _called_before(self):
-        """Check whether the outermost layer's call has called this one before.
+        """Returns whether this call of the outermost layer called it before.
 
         Outside of functions of TensorFlow nothing else tells. Keras clears
         losses when an outermost call begins: one of 0 is the sign.

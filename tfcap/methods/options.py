@@ -109,7 +109,7 @@ class Options(TrainingOptions):
 
     Args:
         max_length: Integer `T`, number of words with the end token.
-        suppress: Tuple of integers, ids that are never said, such as the
+        suppress: Tuple of integers, ids that are never generated, such as the
             unknown word's.
         seed: Integer, of what is sampled.
     """

@@ -513,7 +513,7 @@ def _refuse_weights(weights):
 
 
 def scales(optimizer: keras.optimizers.Optimizer) -> bool:
-    """Check whether an optimizer scales the loss by itself."""
+    """Returns whether an optimizer scales the loss by itself."""
     dynamic = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
     return dynamic or optimizer.loss_scale_factor is not None
 

@@ -59,7 +59,7 @@ def checked_ratio(
 
 
 def _has_ratio(term):
-    """Check whether a term is linear in the scores that samplers give."""
+    """Returns whether a term is linear in the scores that samplers give."""
     channel = getattr(getattr(term, "decoder", None), "channel", None)
     warm = isinstance(channel, Categorical) and channel.temperature != 1.0
     return isinstance(term, ScoreFunction | KLDivergence) and not warm

@@ -72,7 +72,7 @@ def count_chunks(matches: list[Match]) -> int:
 
 
 def _settled(chosen, found):
-    """Check whether nothing is left to choose at a position."""
+    """Returns whether nothing is left to choose at a position."""
     return not found or chosen is not None
 
 
