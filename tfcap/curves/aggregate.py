@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tfcap._printed import printed
+
 #: Names of centers, and what each is of many.
 CENTERS = {
     "mean": "means",
@@ -27,6 +29,8 @@ class Interval(NamedTuple):
         low: Float.
         high: Float.
     """
+
+    __repr__ = printed
 
     mean: float
     low: float

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
+from tfcap._printed import printed
 from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.aggregate import Interval
 from tfcap.curves.curve import Curve
@@ -30,6 +31,8 @@ class ComparedCurve:
         crossings: Dict of integers by seed, how often its curve crosses the
             level: one of them is read off. Empty for a range.
     """
+
+    __repr__ = printed
 
     values: dict[Any, float]
     seeds: int

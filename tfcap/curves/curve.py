@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tfcap._printed import printed
+
 #: Which of several crossings is read off.
 CROSSINGS = ("first", "last", "mean")
 
@@ -59,6 +61,8 @@ class Curve:
       2019, section 7: Figure 3, whose tables are "extracted by interpolation".
       What happens where a curve crosses twice is not said there.
     """
+
+    __repr__ = printed
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcap._printed import printed
 from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.curve import Curve
 
@@ -37,6 +38,8 @@ class Line:
         joined: Boolean, whether there is a curve between the points: not
             where the parameter is a word. Defaults to `True`.
     """
+
+    __repr__ = printed
 
     title: str
     x: np.ndarray

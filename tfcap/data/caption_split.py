@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tfcap._io import malformed
+from tfcap._printed import printed
 from tfcap.data.entry_problems import FIX
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
@@ -33,6 +34,8 @@ class CaptionSplit:
         skipped_images: Tuple of the ids of images that were left out, since
             they have no other caption.
     """
+
+    __repr__ = printed
 
     image_ids: list
     captions: list

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 
+from tfcap._printed import printed
 from tfcap.data.step_pipeline import StepBatches
 from tfcap.data.step_pipeline import batch_spec
 from tfcap.data.step_pipeline import check_batch_size
@@ -139,6 +140,8 @@ class Epochs:
     >>> [x.tolist() for x in rest] == whole[4:]
     True
     """
+
+    __repr__ = printed
 
     def __init__(self, make, steps_per_epoch=None):
         self.make = make

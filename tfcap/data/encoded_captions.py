@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcap._printed import printed
 from tfcap.data.entry_problems import listed
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
@@ -80,6 +81,8 @@ class EncodedCaptions:
     (array([[4, 5, 2, 0],
            [4, 5, 2, 0]], dtype=int32), array([1, 2]))
     """
+
+    __repr__ = printed
 
     image_ids: np.ndarray
     references: np.ndarray

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._printed import printed
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
 from tfcap.text import word_tokenize
@@ -38,6 +39,8 @@ class EncodedDialogs:
         vocabulary: The `tfcap.text.Vocabulary` of the ids.
         history_length: Integer, width of `history()`, Th.
     """
+
+    __repr__ = printed
 
     image_ids: np.ndarray
     captions: np.ndarray

@@ -28,6 +28,7 @@ from tfcap._io import rename
 from tfcap._io import sealed
 from tfcap._io import told_if_full
 from tfcap._io import unsealed
+from tfcap._printed import printed
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
 
@@ -121,6 +122,8 @@ class FeatureReader:
         checksums: Uint32 array `(n,)`, CRC-32 of each image's features.
         skipped: Dict of reasons by id of the images without features.
     """
+
+    __repr__ = printed
 
     def __init__(self, path: str | os.PathLike, image_ids=None):
         self.path = str(path)

@@ -12,6 +12,7 @@ from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
 from tfcap._ops.sequences import IMPOSSIBLE
 from tfcap._ops.sequences import check_values
+from tfcap._printed import printed
 
 
 class LogitsProcessors(NamedTuple):
@@ -141,6 +142,8 @@ class Rollout(NamedTuple):
             `None`, where it is their mean. See `SumAndSample`.
     """
 
+    __repr__ = printed
+
     tokens: Any
     mask: Any
     words: Any = None
@@ -212,6 +215,8 @@ class Decoder:
     To write a decoder, override `decode()`. Two terms of an objective that
     are given the same decoder object share its rollout.
     """
+
+    __repr__ = printed
 
     #: True if gradients can pass through the words of its rollouts.
     pathwise = False

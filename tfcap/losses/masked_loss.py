@@ -13,6 +13,7 @@ from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import at_least_float32
 from tfcap._ops.sequences import check_shapes
 from tfcap._ops.sequences import dense
+from tfcap._printed import printed
 
 MEANS = ("mean", "sum_over_batch_size")
 REDUCTIONS = (None, "none", "sum", *MEANS, "mean_with_sample_weight")
@@ -45,6 +46,8 @@ class MaskedLoss(keras.losses.Loss):
     Returns:
         Float scalar tensor, or one value per row if `reduction` is `None`.
     """
+
+    __repr__ = printed
 
     #: What ragged labels are filled with.
     pad = 0

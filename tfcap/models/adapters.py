@@ -14,6 +14,7 @@ from tfcap._io import load_arrays
 from tfcap._io import save_arrays
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.private_names import seed_generators
+from tfcap._printed import printed
 
 #: Attributes that hold a rate of dropout, in Keras' layers and in ours.
 RATES = (
@@ -98,6 +99,8 @@ class WithoutAdapters:
     Traceback (most recent call last):
     ValueError: `speaker` must have adapters. Received: ...
     """
+
+    __repr__ = printed
 
     def __init__(self, speaker: Any):
         if not _adapted(speaker):

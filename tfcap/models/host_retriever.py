@@ -14,6 +14,7 @@ from keras import ops
 from tfcap._ops import call_on_host
 from tfcap._ops import check_shape
 from tfcap._ops import words_only
+from tfcap._printed import printed
 from tfcap.models.retrieval_listener import mean_unit_vectors
 from tfcap.text import as_vocabulary
 
@@ -56,6 +57,8 @@ class HostRetriever:
     [[[0.6 0.8]
       [0.6 0.8]]]
     """
+
+    __repr__ = printed
 
     image_key = "retriever_image"
     #: As of a network that no objective trains, or trains through.

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import without_start
+from tfcap._printed import printed
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.loop import read_again
 
@@ -42,6 +43,8 @@ class Episode:
     >>> episode.rollout(greedy) is episode.rollout(greedy)
     True
     """
+
+    __repr__ = printed
 
     def __init__(self, speaker, inputs, state=None, training=False):
         self.speaker = speaker

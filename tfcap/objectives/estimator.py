@@ -15,6 +15,7 @@ from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
 from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_number
+from tfcap._printed import printed
 from tfcap.decoding import Decoder
 from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Linear
@@ -184,6 +185,8 @@ class Baseline:
     ()
     """
 
+    __repr__ = printed
+
     layers: tuple = ()
     decoders: tuple = ()
 
@@ -239,6 +242,8 @@ class Credit:
         baseline: `Baseline` that an estimator with this credit must have; or
             `None`.
     """
+
+    __repr__ = printed
 
     baseline = None
 

@@ -6,6 +6,7 @@ from keras import ops
 
 from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_number
+from tfcap._printed import printed
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
@@ -78,6 +79,8 @@ class ClippedRatio:
     - Zheng et al., Group Sequence Policy Optimization, 2025, equations 7 and
       13: words of a sequence share its ratio and keep slopes of their own
     """
+
+    __repr__ = printed
 
     def __init__(
         self,

@@ -16,6 +16,8 @@ from tfcap._ops import is_end
 from tfcap._ops import masked_mean
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.sequences import with_known_sizes
+from tfcap._printed import brief
+from tfcap._printed import printed
 
 #: What a reward that abstains from a sample gives it.
 ABSTAINED = -np.inf
@@ -34,6 +36,13 @@ class Linear:
     `part * weight`, since Keras claims what stands right of a variable of its
     own. A class that inherits from this one overrides `_sum()`.
     """
+
+    def __repr__(self):
+        pairs = self._pairs()
+        if pairs[0][1] is self:
+            return printed(self)
+        weighted = (f"{brief(own)} * {part!r}" for own, part in pairs)
+        return " + ".join(text.removeprefix("1 * ") for text in weighted)
 
     def _pairs(self):
         """Weights and parts of which this is the sum."""

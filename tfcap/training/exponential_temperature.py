@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from tfcap._printed import printed
+
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
@@ -30,6 +32,8 @@ class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
     - Jang et al., Categorical Reparameterization with Gumbel-Softmax,
       ICLR 2017, section 4
     """
+
+    __repr__ = printed
 
     def __init__(self, initial=1.0, rate=1e-5, minimum=0.5):
         if not 0 < minimum <= initial:

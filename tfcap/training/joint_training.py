@@ -17,6 +17,7 @@ from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
 from tfcap._ops.replicas import schedules_held
 from tfcap._ops.sequences import dense
+from tfcap._printed import printed
 from tfcap.layers import WordChannel
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
@@ -46,6 +47,8 @@ class Learner(NamedTuple):
         offset: Integer in `[0, every)`, the step of its first turn. Defaults
             to `0`.
     """
+
+    __repr__ = printed
 
     network: Any
     objective: Any

@@ -219,7 +219,7 @@ class SpeakerReport:
         absent = [str(missing_score) for missing_score in self.absent.values()]
         return "\n".join([*lines, *([""] if absent else []), *absent])
 
-    __str__ = table
+    __repr__ = table
 
     def _retrieval(self, prefix):
         """A row of the table; of another listener, with its name."""
@@ -381,7 +381,7 @@ class DiversityReport:
         cells = [(name, f"{value:.4f}") for name, value in self.scores.items()]
         return "\n".join(aligned(zip(*cells)))
 
-    __str__ = table
+    __repr__ = table
 
 
 def _json(value, indent=None):
