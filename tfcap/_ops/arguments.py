@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfcap._ops.private_names import is_softmax_output
 from tfcap._ops.sequences import check_values
 
 
@@ -100,6 +101,20 @@ def check_choice(value: Any, name: str, choices: Iterable) -> None:
         raise ValueError(
             f"`{name}` must be one of {tuple(choices)}. Received: "
             f"{name}={value!r}."
+        )
+
+
+def check_not_softmax(logits: Any, name: str) -> None:
+    """Rejects the output of a softmax, such as a layer's activation.
+
+    Raises:
+        ValueError: If Keras computed the tensor by a softmax, on TensorFlow.
+    """
+    if is_softmax_output(logits):
+        raise ValueError(
+            f"`{name}` must be logits. Received: probabilities, the output of "
+            'a softmax. Leave out `activation="softmax"` of the layer that '
+            "makes them, or pass their logarithm."
         )
 
 

@@ -26,6 +26,11 @@ def layer_of_output(tensor: Any) -> keras.layers.Layer:
     return tensor._keras_history.operation
 
 
+def is_softmax_output(tensor: Any) -> bool:
+    """Returns whether Keras computed a tensor by a softmax, on TensorFlow."""
+    return hasattr(tensor, "_keras_logits")
+
+
 def tracked() -> type:
     """Base class of what TensorFlow saves with the layer that holds it."""
     if keras.backend.backend() != "tensorflow":

@@ -11,6 +11,7 @@ from tfcap._ops import SeedGenerator
 from tfcap._ops import likeliest_words
 from tfcap._ops import straight_through
 from tfcap._ops.arguments import check_choice
+from tfcap._ops.arguments import check_not_softmax
 from tfcap._ops.arguments import checked_scalar
 from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import config_of
@@ -302,6 +303,7 @@ class WordChannel(keras.layers.Layer):
         yield self
 
     def call(self, logits, training=False):
+        check_not_softmax(logits, "logits")
         logits = ops.cast(logits, "float32")
         if training:
             words = self.emit(logits)

@@ -9,6 +9,7 @@ from tfcap._ops import masked_logsumexp
 from tfcap._ops import sum_over_replicas
 from tfcap._ops import token_log_probs
 from tfcap._ops.arguments import check_choice
+from tfcap._ops.arguments import check_not_softmax
 from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import at_least_float32
 from tfcap._ops.sequences import check_shapes
@@ -379,6 +380,7 @@ class SequenceCrossentropy(MaskedLoss):
 
     def values_and_present(self, y_true, y_pred):
         tokens = ops.cast(y_true, "int32")
+        check_not_softmax(y_pred, "y_pred")
         check_shapes(logits=(y_pred, "... T V"), tokens=(tokens, "... T"))
         words = ops.not_equal(tokens, self.pad)
         values = ops.where(words, -token_log_probs(y_pred, tokens), 0)
