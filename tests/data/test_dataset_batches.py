@@ -81,6 +81,7 @@ def test_an_epoch_has_every_row_of_the_arrays_once():
 def test_of_an_epoch_as_many_batches_are_read_as_are_asked_for():
     whole = read(Epochs(shuffled), 2)
     assert read(Epochs(shuffled, 2), 2) == whole[:2] + whole[3:5]
+    assert len(Epochs(shuffled, 2).dataset(3, 1)) == 5
 
 
 OUTSIDE = ROWS.shuffle(14)

@@ -172,6 +172,8 @@ class Epochs:
         dataset = tf.data.Dataset.from_generator(
             batches, output_signature=batch_spec(self._first)
         )
+        count = epochs * self.steps_per_epoch - start_step
+        dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
         return resumable(
             shared_by_rows(dataset.prefetch(4)),
             self.steps_per_epoch,

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 
 import keras
 import numpy as np
@@ -470,17 +471,22 @@ def run_fit(fit, *args, **kwargs):
     del arguments["self"]
     x, steps = arguments["x"], arguments["steps_per_epoch"]
     several = arguments["epochs"] - arguments["initial_epoch"] > 1
-    if isinstance(x, tf.data.Dataset):
+    arrays = all(hasattr(leaf, "shape") for leaf in keras.tree.flatten(x))
+    if not arrays and not isinstance(x, keras.utils.PyDataset):
         # It has an order of its own, of which Keras would warn.
         arguments["shuffle"] = False
     if hasattr(x, "from_step") and several and steps is None:
         arguments["steps_per_epoch"] = x.steps_per_epoch
     callbacks = keras.tree.flatten(arguments["callbacks"] or [])
     found = [c for c in callbacks if isinstance(c, Resume)]
-    if not found:
-        return fit(**arguments)
-    others = [c for c in callbacks if c is not found[0]]
-    return found[0].run(fit, arguments, others)
+    others = [c for c in callbacks if c not in found[:1]]
+    with warnings.catch_warnings():
+        if arguments["steps_per_epoch"] is None:
+            # So ends an epoch of a generator, whose length Keras cannot know.
+            warnings.filterwarnings("ignore", "Your input ran out of data")
+        if not found:
+            return fit(**arguments)
+        return found[0].run(fit, arguments, others)
 
 
 def _by_step(arguments, seed):
