@@ -256,7 +256,7 @@ def by_word(rollout, episode):
             lambda: credited(by_word, sample()).loss(
                 Episode(tiny.TableSpeaker(), tiny.batch(2))
             ),
-            "one number a sequence",
+            "one number for each sequence",
         ),
     ],
 )

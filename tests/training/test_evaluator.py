@@ -288,8 +288,8 @@ REFUSED = {
     "the speaker's pad.*=7 .* of 0": dict(
         vocabulary=SimpleNamespace(size=14, pad=7, decode=str)
     ),
-    "`listener` must read the speaker's": dict(listener=DEAF),
-    OTHER + "read the speaker's": dict(other_listeners={"fixed": DEAF}),
+    "`listener` must have the speaker's": dict(listener=DEAF),
+    OTHER + "have the speaker's": dict(other_listeners={"fixed": DEAF}),
     OTHER + "have the method": dict(other_listeners={"fixed": object()}),
     "`speaker` must .*Batches without voc": dict(speaker=BATCHES),
     NO_KEY: dict(batches=IMAGES, **STRINGS),
