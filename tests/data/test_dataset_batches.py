@@ -91,7 +91,7 @@ OUTSIDE = ROWS.shuffle(14)
     "make, steps, words",
     [
         # An order that goes on from epoch to epoch is none of the epoch.
-        (lambda epoch: OUTSIDE.batch(4), None, "`make` must make the same"),
+        (lambda epoch: OUTSIDE.batch(4), None, "`make` must return the same"),
         (shuffled, 4, "Received: 3 batches of epoch 0, and steps_per_epoch=4"),
         (
             lambda epoch: ROWS.filter(lambda x, y: True).batch(4),

@@ -1,4 +1,4 @@
-"""A temperature that cools."""
+"""A schedule of temperatures."""
 
 import keras
 from keras import ops
@@ -14,7 +14,7 @@ class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
     temperature = max(minimum, initial * exp(-rate * step))
     ```
 
-    Give it to what is to cool: `GumbelSoftmaxST(temperature=...)`.
+    Use it as `GumbelSoftmaxST(temperature=...)`.
 
     Args:
         initial: Float, temperature at step 0. Defaults to `1.0`.

@@ -1,4 +1,4 @@
-"""Several updates on the words of a batch, which are drawn once."""
+"""Several updates on the words of a batch, which are sampled once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,15 +22,15 @@ from tfcap.objectives.proximal import KLDivergence
 def checked_ratio(
     model: keras.Model, ratio: ClippedRatio | None
 ) -> ClippedRatio | None:
-    """Returns the ratio of words that were drawn; rejects what has none.
+    """Returns the ratio of sampled words; rejects terms without ratios.
 
     Args:
-        model: `tfcap.training.JointTraining`, of which `learners` and
-            `updates_per_rollout` are read.
+        model: `tfcap.training.JointTraining` with `learners` and
+            `updates_per_rollout`.
 
     Raises:
-        ValueError: If several learn, or a gradient passes elsewhere than
-            through the scores of words, which are all that is computed again.
+        ValueError: If there are several learners, or a gradient that does not
+            pass through the scores of words, the only part computed again.
     """
     updates = model.updates_per_rollout
     if checked_integer(updates, "updates_per_rollout") > 1:
@@ -40,8 +40,8 @@ def checked_ratio(
     given = f"updates_per_rollout={updates}, clipped_ratio={ratio!r}"
     if [x.network for x in model.learners.values()] != [model.speaker]:
         raise ValueError(
-            "`learners` must be the speaker alone where its words are drawn "
-            f"once for several steps. Received: {given}, and the learners "
+            "`learners` must be the speaker alone for several updates of a "
+            f"rollout. Received: {given}, and the learners "
             f"{', '.join(map(repr, model.learners))}. Leave those arguments "
             "out."
         )
@@ -49,11 +49,10 @@ def checked_ratio(
     for _, term in learner.objective.terms:
         if not _has_ratio(term):
             raise ValueError(
-                "Terms of `learners` must score words where these are drawn "
-                "once for several steps, as ScoreFunction, TeacherForcing and "
-                "KLDivergence do of words drawn at temperature 1. Received: "
-                f"{given}, and the term {term.name!r}. Leave those arguments "
-                "out."
+                "Terms of `learners` must be ScoreFunction, TeacherForcing or "
+                "KLDivergence, of words drawn at temperature 1, for several "
+                f"updates of a rollout. Received: {given}, and the term "
+                f"{term.name!r}. Leave those arguments out."
             )
     return ratio
 
@@ -66,7 +65,7 @@ def _has_ratio(term):
 
 
 class _Scored(Episode):
-    """An episode in which the scores of words are what is differentiated."""
+    """An episode that is differentiated with respect to scores of words."""
 
     def __init__(self, speaker, inputs, tape):
         super().__init__(speaker, inputs, training=True)
@@ -82,13 +81,12 @@ class _Scored(Episode):
         return self._scores[key][1]
 
     def gradients(self, loss, anchor) -> tuple[list, list]:
-        """Tokens, gradients by their scores, and these, `(B, S, T)`; kinds.
+        """Returns tokens, gradients, scores `(B, S, T)`, and kinds.
 
-        Of two losses: of what a ratio weighs and clips, and of divergences,
-        which hold a speaker most of all where it has moved beyond the bounds.
-
-        A kind is a pair: the logits processors by which the words are scored,
-        and whether they were drawn, so that a ratio corrects them.
+        Gradients are those of two losses: of terms that a ratio weights and
+        clips, and of divergences, which are not clipped. A kind is a pair: the
+        logits processors of the scores, and whether the words were sampled, so
+        that a ratio corrects them.
         """
         rollouts, scores = zip(*self._scores.values())
         each = zip(*(self._tape.gradient(x, scores) for x in (loss, anchor)))
@@ -112,8 +110,7 @@ class _Scored(Episode):
         if guided or not isinstance(decoder, Sample):
             raise ValueError(
                 "`updates_per_rollout` must be 1, and `clipped_ratio` None, "
-                "for decoders whose words have other scores than the speaker "
-                "gives them. "
+                "for decoders whose scores differ from the speaker's. "
                 f"Received: decoder={type(decoder).__name__}. Use Sample "
                 "without guidance, BeamSearch or GroundTruth."
             )
@@ -121,13 +118,13 @@ class _Scored(Episode):
 
 
 def _filled(slopes):
-    """Gradients of which one at least is there, zeros for the other."""
+    """Replaces one missing gradient of two by zeros."""
     there = next(x for x in slopes if x is not None)
     return [tf.zeros_like(there) if x is None else x for x in slopes]
 
 
 def draw(model: keras.Model, inputs: Any) -> dict:
-    """Draws and rewards the words of a batch, and differentiates by scores.
+    """Samples and rewards the words of a batch, with gradients by scores.
 
     Returns:
         Dict: `inputs`; `scored`, of every rollout the tokens, the gradients of
@@ -150,7 +147,7 @@ def draw(model: keras.Model, inputs: Any) -> dict:
 
 
 def update(model: keras.Model, drawn: dict) -> dict:
-    """Steps on what `draw()` returned."""
+    """Takes a step on the words of `draw()`."""
     speaker = model.speaker
     with tf.GradientTape() as tape:
         state = speaker.begin(drawn["inputs"], training=True)
@@ -171,9 +168,9 @@ def update(model: keras.Model, drawn: dict) -> dict:
 
 
 def _surrogate(model, state, tokens, slopes, pulls, before, processors, drawn):
-    """The loss of words scored again, whose gradient by scores is known.
+    """Returns the loss of words scored again, by known gradients.
 
-    And how many words have no gradient for their ratio, of how many.
+    Also returns the number of clipped words, and of all words.
     """
     speaker = model.speaker
     mask = sequence_mask(tokens, speaker.eos, getattr(speaker, "pad", 0))
@@ -194,7 +191,7 @@ def _surrogate(model, state, tokens, slopes, pulls, before, processors, drawn):
 
 
 def train_function(model: keras.Model) -> Callable:
-    """A train function of Keras that draws once and updates several times."""
+    """Returns a Keras train function with several updates of a rollout."""
     strategy = model.distribute_strategy
 
     def draw_step(data):

@@ -1,9 +1,8 @@
-"""Several processes, or machines, that train as one.
+"""Training on several processes or machines.
 
-They all run the same program. Under the scope of their strategy, variables are
-made and models trained by all of them together, so that each must come to the
-same points in the same order; `from_chief()` lets one of them decide where
-what is on disk decides.
+They all run the same program. Under the scope of their strategy, they create
+variables and train models together, so that each must reach the same calls in
+the same order; `from_chief()` lets the chief decide by what it has on disk.
 """
 
 import hashlib
@@ -20,18 +19,17 @@ _POLICY = tf.data.experimental.AutoShardPolicy
 class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
     """`tf.distribute.MultiWorkerMirroredStrategy` for Keras 3.
 
-    Keras asks a strategy of several workers for two means that TensorFlow's
-    cannot give: of a whole batch, a nest of tensors, by which it builds a
-    model, and of a scalar to log, along an axis that it has not got. `fit()`
-    fails with either, of any model. `reduce()` answers both here, and nothing
-    in Keras is changed.
+    Keras needs two means that TensorFlow's strategy of several workers does
+    not compute: of a whole batch, a nest of tensors, to build a model, and of
+    a scalar to log, along an axis. Without them `fit()` fails. `reduce()`
+    computes both here; Keras is unchanged.
 
-    All workers are given the same data set, of global batches, and each reads
-    its rows of every batch. A data set that differs between them, such as one
-    that each shuffles its own way, would repeat some examples and leave out
-    others, and is rejected. So the last batch must have a row for every
-    replica, too. A data set whose `auto_shard_policy` is another than `AUTO`
-    and `DATA` is taken as it is.
+    All workers get the same data set of global batches, and each reads its
+    rows of every batch. A data set that differs between workers, such as by
+    its shuffling, is rejected, since it would repeat some examples and leave
+    out others. The last batch, too, must have a row for every replica. A data
+    set with an `auto_shard_policy` other than `AUTO` and `DATA` is not
+    changed.
 
     Make it before anything else of TensorFlow, with `TF_CONFIG` in the
     environment; `tfcap.training.open_strategy()` does.
@@ -69,7 +67,7 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
         return super().experimental_distribute_dataset(dataset, options)
 
     def share(self, array):
-        """Arrays of all workers, one after the other.
+        """Returns the arrays of all workers, concatenated.
 
         Args:
             array: 1-D NumPy array of 8-bit integers, of any length.
@@ -87,11 +85,11 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
         return self.gather(parts, axis=0).numpy().astype(np.uint8)
 
     def _local(self, value):
-        """Part of a value that the first replica of this worker has."""
+        """Returns the value of the first replica of this worker."""
         return self.experimental_local_results(value)[0]
 
     def _check_same(self, dataset):
-        """Rejects a data set that another worker has not got."""
+        """Rejects a data set that differs between workers."""
         marks = self.share(np.frombuffer(_mark(dataset), np.uint8))
         marks = marks.reshape(-1, hashlib.sha256().digest_size)
         if (marks != marks[0]).any():
@@ -109,15 +107,15 @@ def open_strategy():
     """Returns the `tf.distribute.Strategy` for the devices and environment.
 
     With `TF_CONFIG`, as `python -m tfcap.launch` sets it,
-    `tfcap.training.MultiWorkerStrategy`; otherwise that of all GPUs that there
-    are, and of the one device where there are not several. Models are built
-    under its `scope()`, and batches are global: more devices train the same
-    model faster. Call it before anything else of TensorFlow.
+    `tfcap.training.MultiWorkerStrategy`; otherwise a strategy of all GPUs, or
+    of the single device. Models are built under its `scope()`, and batches are
+    global: more devices train the same model faster. Call it before anything
+    else of TensorFlow.
 
-    With `TF_CONFIG` TensorFlow opens a server that asks nobody who they are:
-    whoever reaches its port reads and writes files as this user. The launcher
-    hides it in a network namespace, or says that it does not; in a job that
-    sets `TF_CONFIG` itself, close the port to all but the workers.
+    With `TF_CONFIG`, TensorFlow opens a server without authentication: anyone
+    who reaches its port reads and writes files as this user. The launcher
+    hides it in a network namespace, or warns if it cannot; in a job that sets
+    `TF_CONFIG` itself, close the port to all except the workers.
 
     Returns:
         `tf.distribute.Strategy`.
@@ -142,7 +140,7 @@ def is_chief(model=None):
             workers are those of the scope.
 
     Returns:
-        Boolean, `True` where there are not several workers.
+        Boolean, `True` without several workers.
 
     Example:
 
@@ -158,13 +156,12 @@ def from_chief(value, model=None):
     All workers must call it; each waits for the others.
 
     Args:
-        value: NumPy array, or anything that JSON can hold. That of the chief
-            counts.
-        model: As that of `is_chief()`.
+        value: NumPy array, or a value that JSON can hold.
+        model: As in `is_chief()`.
 
     Returns:
-        The chief's value, as JSON gives it back; `value` itself where there
-        are not several workers.
+        The chief's value, as decoded by JSON; `value` itself without several
+        workers.
 
     Example:
 
@@ -181,7 +178,7 @@ def from_chief(value, model=None):
 
 
 def from_all(array, model=None) -> np.ndarray:
-    """Arrays of all workers, one after the other along their first axis.
+    """Returns the arrays of all workers, concatenated on the first axis.
 
     All workers must call it; each waits for the others.
 
@@ -204,19 +201,19 @@ def from_all(array, model=None) -> np.ndarray:
 
 
 def worker_index(model=None) -> int:
-    """Number of this worker among all, from 0, as `from_all()` counts them."""
+    """Returns the number of this worker from 0, as `from_all()` orders them."""
     strategy = of_workers(model)
     return 0 if strategy is None else strategy.cluster_resolver.task_id
 
 
 def _strategy(model=None):
-    """The strategy of a model, or of the scope."""
+    """Returns the strategy of a model, or of the scope."""
     own = getattr(model, "distribute_strategy", None)
     return own or tf.distribute.get_strategy()
 
 
 def of_workers(model=None) -> MultiWorkerStrategy | None:
-    """The strategy of a model or of the scope, if it is of several workers.
+    """Returns the strategy of a model or the scope, if it has several workers.
 
     Example:
 
@@ -229,7 +226,7 @@ def of_workers(model=None) -> MultiWorkerStrategy | None:
 
 
 def _packed(value):
-    """An array, or JSON in an array of one string, as bytes."""
+    """Encodes an array, or JSON, as bytes."""
     if not isinstance(value, np.ndarray):
         value = np.array([json.dumps(value)])
     file = io.BytesIO()
@@ -238,7 +235,7 @@ def _packed(value):
 
 
 def _mark(dataset):
-    """Hash that tells a data set from another: its length and first batch."""
+    """Returns a hash of a data set's length and first batch."""
     mark = hashlib.sha256(dataset.cardinality().numpy().tobytes())
     for batch in dataset.take(1):
         for part in tf.nest.flatten(batch, expand_composites=True):
