@@ -69,8 +69,8 @@ def test_a_range_is_compared_by_its_mean_recall():
     [
         ({"of": "cider"}, "`of` must be 'recall' or 'naturalness'"),
         ({"at": (0.8, 1.0), "of": "naturalness"}, "'recall' for a range"),
-        ({"at": (1.0, 0.8)}, "whose first is less"),
-        ({"at": (1.0,)}, "whose first is less"),
+        ({"at": (1.0, 0.8)}, "a pair of low and high"),
+        ({"at": (1.0,)}, "a pair of low and high"),
         ({"baseline": "gan"}, "must be one of psst, st, luo"),
     ],
 )
@@ -129,7 +129,7 @@ def test_several_settings_can_make_a_method():
     found = group_curves(both, by=("method", "rho"))
     assert list(found) == [("psst", 0.25), ("psst", 0.75)]
     # Otherwise they would stand in one curve.
-    with pytest.raises(ValueError, match="two for method='psst', .* Name the"):
+    with pytest.raises(ValueError, match="two for method='psst', .* Add the"):
         group_curves(both)
     with pytest.raises(ValueError, match="two for method='psst'"):
         group_curves(records() * 2)

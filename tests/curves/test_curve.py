@@ -96,7 +96,7 @@ def test_a_single_point_is_a_curve_of_itself():
     point = Curve([1.0], [60.0])
     assert point.recall_at(1.0) == 60.0
     assert point.area() == 0.0
-    with pytest.warns(UserWarning, match="nothing is extrapolated"):
+    with pytest.warns(UserWarning, match="without extrapolation"):
         assert np.isnan(point.recall_at(0.99))
 
 

@@ -140,7 +140,7 @@ def test_tokens_before_the_grid_are_left_out(count, registers, side):
     assert grid[0, -1, -1].tolist() == [2 * count - 2, 2 * count - 1]
 
 
-@pytest.mark.parametrize("registers, hint", [(0, ".*4 of DINOv2"), (3, "")])
+@pytest.mark.parametrize("registers, hint", [(0, ".*4 for DINOv2"), (3, "")])
 def test_tokens_that_may_be_no_grid_are_refused(registers, hint):
     told = rf"\(1, 261, 2\), and register_tokens={registers}{hint}"
     with pytest.raises(ValueError, match=told):

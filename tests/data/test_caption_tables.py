@@ -109,7 +109,7 @@ def test_without_lists_there_is_no_split(write):
         (["image,raw", f'{A},"[""a"", 2]"'], "line 2 `raw` is 2 and not text"),
         (["image,caption,split", "a,A,x", "a,B,y"], "line 3 the image 'a' is"),
         (["image,image_id,caption", "a,1,A", "b,1,B"], "line 3 the image 1 is"),
-        (["image,caption,split", "a,A,x", "b,B,"], "'b' there is no split, as"),
+        (["image,caption,split", "a,A,x", "b,B,"], "'b' the split is missing"),
         (["url,text", "a,A", "http://x/1.jpg,B"], "'a' has no URL, as others"),
         ([*LINES, "1003163366_a1.jpg#0\tA man ."], "under two names"),
     ],

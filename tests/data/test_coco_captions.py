@@ -115,7 +115,7 @@ def test_a_split_must_be_chosen_and_there(write, wrong):
 @pytest.mark.parametrize(
     "change, told",
     [
-        (lambda c: c.clear(), "`images` is no list of images"),
+        (lambda c: c.clear(), "`images` is not a list of images"),
         (lambda c: c.update(images=[]), "annotation 0 .* is 3, of no image"),
         (lambda c: c.pop("annotations"), "`imgid` is missing. Give a COCO"),
         (lambda c: c["images"][1].update(id=7), "image 7 is there already"),
@@ -148,7 +148,7 @@ def test_what_is_wrong_with_annotations_is_named(write, change, told):
         (lambda i: i[1].update(sentences=[]), "image 101 there is no caption"),
         # It would be trained on and tested on.
         (lambda i: i[3].update(cocoid=100), "image 100 is there already"),
-        (lambda i: i[2].pop("split"), "image 102 there is no split, as others"),
+        (lambda i: i[2].pop("split"), "image 102 the split is missing"),
         (
             lambda i: i[3]["sentences"][2].pop("raw"),
             "image 103, sentence 2 `raw` is missing",

@@ -81,6 +81,7 @@ def test_an_epoch_has_every_row_of_the_arrays_once():
 def test_of_an_epoch_as_many_batches_are_read_as_are_asked_for():
     whole = read(Epochs(shuffled), 2)
     assert read(Epochs(shuffled, 2), 2) == whole[:2] + whole[3:5]
+    assert len(Epochs(shuffled, 2).dataset(3, 1)) == 5
 
 
 OUTSIDE = ROWS.shuffle(14)
@@ -90,7 +91,7 @@ OUTSIDE = ROWS.shuffle(14)
     "make, steps, words",
     [
         # An order that goes on from epoch to epoch is none of the epoch.
-        (lambda epoch: OUTSIDE.batch(4), None, "`make` must make the same"),
+        (lambda epoch: OUTSIDE.batch(4), None, "`make` must return the same"),
         (shuffled, 4, "Received: 3 batches of epoch 0, and steps_per_epoch=4"),
         (
             lambda epoch: ROWS.filter(lambda x, y: True).batch(4),

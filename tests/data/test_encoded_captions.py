@@ -102,7 +102,7 @@ def test_captions_that_say_special_tokens_lose_nothing():
 
 
 def test_an_image_without_a_caption_is_refused():
-    told = r"2 of 3 images without \(1.jpg, 2.jpg\)"
+    told = r"2 of 3 images without a caption \(1.jpg, 2.jpg\)"
     with pytest.raises(ValueError, match=told):
         EncodedCaptions.from_split(make([["a"], [], []]), Vocabulary(["a"]))
 

@@ -26,7 +26,7 @@ def test_pieces_and_other_padding_are_refused(visdial, given, pad):
         standardize=None, vocabulary=["<s>", "</s>", "a", "b"], **given
     )
     vocabulary = as_vocabulary(layer, bos="<s>", eos="</s>", pad=pad)
-    with pytest.raises(ValueError, match="`vocabulary` must be one of whole"):
+    with pytest.raises(ValueError, match="`vocabulary` must have whole"):
         EncodedDialogs.from_split(visdial, vocabulary)
 
 

@@ -192,7 +192,7 @@ def test_masks_arrive_in_a_functional_model_that_trains():
 @pytest.mark.parametrize(
     "history, image, told",
     [
-        (HISTORY[:, :2], IMAGE, "one row a round"),
+        (HISTORY[:, :2], IMAGE, "one row for each round"),
         (HISTORY, IMAGE[:, 0], r"`image` must have shape \(B, P, D"),
     ],
 )

@@ -75,5 +75,5 @@ def test_features_of_another_kind_are_refused(images, told):
     ],
 )
 def test_numbers_must_be_finite_and_fit(mean, deviation):
-    with pytest.raises(ValueError, match="must be as many finite numbers"):
+    with pytest.raises(ValueError, match="must hold one finite number"):
         ImageStandardization(mean, deviation)

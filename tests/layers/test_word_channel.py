@@ -165,6 +165,15 @@ def test_a_vocabulary_of_unknown_size_is_refused():
         Categorical()(keras.Input((3, None)))
 
 
+def test_the_output_of_a_softmax_is_refused_when_a_step_is_traced():
+    model = keras.Sequential(
+        [keras.layers.Dense(5, activation="softmax"), PartialSamplingST()]
+    )
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="`logits` must be logits.*activation"):
+        model.fit(np.zeros((2, 3)), np.zeros((2, 5)), verbose=0)
+
+
 def test_the_base_class_leaves_emit_to_its_subclasses():
     with pytest.raises(NotImplementedError):
         WordChannel()(np.zeros((2, 3)), training=True)

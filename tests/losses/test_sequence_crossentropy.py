@@ -99,6 +99,12 @@ def test_trains_a_functional_model_whose_embedding_sends_a_mask():
     np.testing.assert_allclose(loss, wanted, rtol=1e-5, atol=1e-6)
 
 
+def test_the_output_of_a_softmax_is_refused():
+    probabilities = keras.ops.softmax(keras.ops.zeros((1, 2, 4)))
+    with pytest.raises(ValueError, match="`y_pred` must be logits"):
+        SequenceCrossentropy()(np.array([[3, 2]]), probabilities)
+
+
 def test_anything_but_sequence_or_token_is_refused():
     with pytest.raises(ValueError, match="`reduction_over` must be one of"):
         SequenceCrossentropy(reduction_over="batch")

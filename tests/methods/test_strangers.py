@@ -187,7 +187,7 @@ OTHERS = {
     "exactly the keys 'speaker', 'listener'": lambda: METHODS["psst"]().compile(
         {"speaker": "adam"}
     ),
-    "`max_lenght` must be an argument of psst.*rho.*max_length": lambda: UNREAD[
+    "`max_lenght` is not an argument of psst.*rho.*max_length": lambda: UNREAD[
         "psst"
     ](max_lenght=3),
 }
@@ -264,7 +264,7 @@ OWN = {"channel": GumbelSoftmaxST(0.7, rho=0.5, backward_temperature=1.5)}
 )
 def test_what_a_variant_does_not_read_is_refused(name, variant, wrong):
     (argument,) = wrong
-    told = f"`{argument}` must stay .* does not read it.*Leave it out"
+    told = f"`{argument}` must be .* does not use it.*Leave it out"
     with pytest.raises(ValueError, match=told):
         UNREAD[name](**variant, **wrong)
 

@@ -303,8 +303,8 @@ def test_an_end_that_is_suppressed_is_never_said(gpt2):
 @pytest.mark.parametrize(
     "told, options",
     [
-        ("`suppress` must leave a token of", {"suppress": (*EOS, 7)}),
-        ("`suppress` must be of ids below", {"suppress": (23,)}),
+        ("`suppress` must not hold every token", {"suppress": (*EOS, 7)}),
+        ("`suppress` must hold ids from 0", {"suppress": (23,)}),
         ("`eos` must be an id, or a tuple", {"eos": None}),
     ],
 )
@@ -317,7 +317,7 @@ def test_unfit_models_and_batches_are_refused(gpt2):
     words = {"caption": np.ones((1, 1, 1))}
     with pytest.raises(ValueError, match="has no `transformer_layers`"):
         speaker_of(keras.Sequential())
-    with pytest.raises(ValueError, match="must have a position for every word"):
+    with pytest.raises(ValueError, match="positions, which prompt, picture"):
         gpt2.fixed_state(gpt2.begin(words), 13)
     silent = speaker_of(gpt2.causal_lm, bos=None)
     with pytest.raises(ValueError, match="`inputs` must hold `prompt`"):

@@ -234,7 +234,7 @@ def test_activations_computed_again_change_no_gradient(adapted, batch):
     found = scores_and_gradients(speaker_of(remat=True), batch)
     same(found, wanted, 1e-4, 1e-5)
     model = gpt2(dropout=0.1)
-    with pytest.raises(ValueError, match="`remat` must be False where"):
+    with pytest.raises(ValueError, match="`remat` must be False if"):
         CausalLMSpeaker(model, eos=2, remat=True)
     # What stands before the blocks is computed once.
     for block in model.backbone.transformer_layers:

@@ -219,9 +219,7 @@ REFUSED = {
         20, encoder(3, True), 3, pad=9
     ),
     "`return_state=True`.*Rec": lambda: DialogGenerator(9, HCIAEEncoder(4)),
-    "=5 and embedding_units=6. Make": lambda: DialogGenerator(
-        9, encoder(5, True), 6
-    ),
+    "=5 and embedding_units=6": lambda: DialogGenerator(9, encoder(5, True), 6),
     "Received: 5 and 6": lambda: DialogDiscriminator(
         9, encoder(5), AnswerEncoder(4, output_units=6)
     ),

@@ -200,7 +200,7 @@ def test_unfit_arguments_are_refused(kind, options, told):
 def test_its_last_word_is_what_it_has_in_mind():
     speaker = TransformerSpeaker(9, units=8, layers=2, heads=2, max_length=4)
     state = speaker.begin({"image": np.ones((3, 2, 5), "float32")})
-    with pytest.raises(ValueError, match="`state` must be that of `step"):
+    with pytest.raises(ValueError, match="`state` must be one that `step"):
         state_vector(speaker, state)
     for word in (1, 5):
         _, state = speaker.step(np.full(3, word, "int32"), state)

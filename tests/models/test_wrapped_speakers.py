@@ -381,7 +381,7 @@ def test_what_a_model_cannot_do_is_refused():
     speaker = TeacherForcedSpeaker(
         hidden, inputs="caption", from_logits=False, vocabulary=VOCABULARY
     )
-    with pytest.raises(ValueError, match="outputs are no probabilities"):
+    with pytest.raises(ValueError, match="outputs are not prob"):
         speaker(BATCH)
     speaker = cell()
     speaker(BATCH)

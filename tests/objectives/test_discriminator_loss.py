@@ -203,5 +203,5 @@ def test_what_cannot_judge_or_speak_is_refused():
     with pytest.raises(ValueError, match="'image', which DiscriminatorLoss"):
         DiscriminatorLoss(evaluator, sample()).loss(episode)
     evaluator.vocabulary_size = tiny.VOCABULARY + 1
-    with pytest.raises(ValueError, match="`evaluator` must read the speaker's"):
+    with pytest.raises(ValueError, match="`evaluator` must have the speaker's"):
         DiscriminatorLoss(evaluator, sample()).loss(Episode(speaker, INPUTS))

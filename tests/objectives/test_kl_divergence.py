@@ -186,7 +186,7 @@ def test_a_reference_speaks_the_speakers_words():
         lambda: KLPenalty(other)(rollout, episode),
         lambda: KLDivergence(other, decoder).per_sample_loss(episode),
     ):
-        with pytest.raises(ValueError, match="`reference` must read the spea"):
+        with pytest.raises(ValueError, match="`reference` must have the spea"):
             read()
     # One that names no size is asked as it is.
     named = "begin", "step", "log_probs", "bos", "eos"

@@ -58,9 +58,9 @@ def test_what_cannot_be_trained_so_is_refused():
     for reward, decoder, message in (
         (BLEU(4), GroundTruth(), "`reward` must be differentiable"),
         (Retrieval(listener), "greedy", "`decoder` must be.*Received: decoder"),
-        (still, GroundTruth(), "terms, `learning=True`"),
-        (some, GroundTruth(), "terms, `learning=True`"),
-        (some * keras.Variable(1.0), GroundTruth(), "terms, `learning=True`"),
+        (still, GroundTruth(), "with `learning=True`"),
+        (some, GroundTruth(), "with `learning=True`"),
+        (some * keras.Variable(1.0), GroundTruth(), "with `learning=True`"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             ListenerLoss(reward, decoder)

@@ -247,7 +247,10 @@ def by_word(rollout, episode):
     [
         (lambda: MonteCarlo(0), "`num_continuations`.*num_continuations=0"),
         (lambda: MonteCarlo(1, 0), "`rollout_every`.*rollout_every=0"),
-        (lambda: credited(Worth(), Greedy(2)), "any prefix.*decoder=Greedy"),
+        (
+            lambda: credited(Worth(), Greedy(2)),
+            "`continuations.*decoder=Greedy",
+        ),
         (
             lambda: credited(Worth(), Sample(no_repeat_ngram=3)),
             "`no_repeat_ngram` must be 0",
@@ -256,7 +259,7 @@ def by_word(rollout, episode):
             lambda: credited(by_word, sample()).loss(
                 Episode(tiny.TableSpeaker(), tiny.batch(2))
             ),
-            "one number a sequence",
+            "one number for each sequence",
         ),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_variable_weight_is_read_at_every_step():
     weight.assign(2.0)
     after, _ = loss(objective)
     np.testing.assert_allclose(after, 4 * before, rtol=1e-6, atol=1e-6)
-    with pytest.raises(ValueError, match="`weight` must scale a bare term"):
+    with pytest.raises(ValueError, match="`weight` must scale an unwei"):
         (0.5 * TeacherForcing()) * weight
 
 

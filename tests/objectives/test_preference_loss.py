@@ -115,5 +115,5 @@ def test_rewards_of_words_are_refused():
         PreferenceLoss(words, Everything(), REFERENCE),
         StructureLoss(words, Everything(), "risk"),
     ):
-        with pytest.raises(ValueError, match="one number a sequence for"):
+        with pytest.raises(ValueError, match="one number for each sequence"):
             made.per_sample_loss(episode)

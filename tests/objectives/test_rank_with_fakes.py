@@ -76,7 +76,7 @@ def test_a_fake_that_is_the_human_answer_is_left_out(pad, ragged):
 @pytest.mark.parametrize("judge", [Judge(9), object()])
 def test_a_discriminator_that_pads_by_another_id_is_refused(judge):
     episode = Episode(Speaker(EOS), {"rows": np.zeros((2, 1))})
-    match = "`discriminator` must pad.*of pad=2.*pad=[09]"
+    match = "`discriminator` must have the pad.*with pad=2.*pad=[09]"
     with pytest.raises(ValueError, match=match):
         rank_with_fakes(judge, GroundTruth())(episode)
 

@@ -6,13 +6,14 @@ import tensorflow as tf
 
 import tfcap
 from tfcap._ops.private_names import is_function_graph
+from tfcap._ops.private_names import is_softmax_output
 from tfcap._ops.private_names import layer_of_output
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.private_names import seed_generators
 from tfcap._ops.private_names import tracked
 
 PRIVATE = re.compile(
-    r"\b(?:_flatten_layers|_seed_generators|_keras_history|"
+    r"\b(?:_flatten_layers|_seed_generators|_keras_history|_keras_logits|"
     r"_autoconvert_optionals|_trainable_variables|_getframe|__internal__|"
     r"(?:keras\.src|tensorflow\.python))\b"
 )
@@ -32,6 +33,19 @@ def test_layers_and_their_seeds_are_found_at_any_depth():
 def test_an_output_tells_its_layer():
     dense = keras.layers.Dense(1)
     assert layer_of_output(dense(keras.Input((2,)))) is dense
+
+
+def test_the_output_of_a_softmax_is_known_in_graphs_too():
+    head = keras.layers.Dense(2, activation="softmax")
+
+    def softmax(x):
+        probabilities = head(x)
+        logits = keras.ops.log(probabilities)
+        return is_softmax_output(probabilities), is_softmax_output(logits)
+
+    seen = [*softmax(keras.ops.ones((1, 3)))]
+    tf.function(lambda x: seen.extend(softmax(x)))(keras.ops.ones((1, 3)))
+    assert seen == [True, False] * 2
 
 
 def test_functions_and_loops_are_told_apart():

@@ -120,7 +120,7 @@ class Plain:
 def test_a_judge_reads_the_words_of_its_vocabulary(learners):
     generator, discriminator = learners
     short = Namespace(vocabulary_size=generator.vocabulary_size - 1)
-    with pytest.raises(ValueError, match="`discriminator` must read the sp"):
+    with pytest.raises(ValueError, match="`discriminator` must have the sp"):
         DialogScore(short)(None, Namespace(speaker=generator))
     with pytest.raises(ValueError, match="`temperature` must be positive"):
         DialogScore(None, temperature=0.0)

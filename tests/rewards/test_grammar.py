@@ -35,7 +35,7 @@ def test_values_are_probabilities_of_being_well_formed():
 def test_what_cannot_judge_is_refused():
     other, rollout = judge(), captions.rollout(BATCH.tokens)
     other.vocabulary_size = captions.VOCABULARY.size + 1
-    with pytest.raises(ValueError, match="`classifier` must read the speaker"):
+    with pytest.raises(ValueError, match="`classifier` must have the speaker"):
         Grammar(other)(rollout, captions.episode())
     with pytest.raises(TypeError, match="`classifier` must.*'grammar'"):
         Grammar("grammar")

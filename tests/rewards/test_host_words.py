@@ -141,7 +141,7 @@ def test_counts_of_ids_are_refused_for_pieces_and_strings_without_words():
     with pytest.raises(ValueError, match="counts of ids. Count"):
         scored_pieces(counted)
     strings = CIDErD(DocumentFrequencies.from_references(SENTENCES))
-    wanted = "the `vocabulary` known to the reward 'cider_d'"
+    wanted = "a `vocabulary` of the reward 'cider_d'"
     with pytest.raises(ValueError, match=re.escape(wanted)):
         scored_pieces(strings)
     ids = [[[5, 6]]] * 2

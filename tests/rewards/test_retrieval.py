@@ -220,7 +220,7 @@ NOT_READ = "`{}` must have the method"
         (
             BidirectionalContrastive,
             {"neighbor_same": "near_row"},
-            "`neighbor_same` must come with",
+            "`neighbor_same` must be given",
         ),
         (
             BidirectionalContrastive,
@@ -244,5 +244,5 @@ def test_a_listener_of_another_vocabulary_is_refused():
     episode = Episode(speaker, INPUTS)
     for kind in (Retrieval, BidirectionalContrastive, CLIPScore):
         reward = kind(listener)
-        with pytest.raises(ValueError, match="must read the speaker's voc.*=6"):
+        with pytest.raises(ValueError, match="must have the speaker's voc.*=6"):
             reward(episode.references, episode)

@@ -21,6 +21,6 @@ def test_two_workers_go_on_exactly_and_end_in_the_weights_of_one(tmp_path):
     )
     told = done.stdout + done.stderr
     assert done.returncode == 0, told
-    assert "[0] Stopped by SIGTERM. On the disk in " in told, told
+    assert "[0] Stopped by SIGTERM. Saved in " in told, told
     # They ask each other every ten steps.
     assert re.search(r": 1 epoch and \d steps of the next", told), told

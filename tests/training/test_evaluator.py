@@ -284,12 +284,12 @@ OTHER = r"`other_listeners\['fixed'\]` must "
 #: Messages, and what does not fit together.
 REFUSED = {
     "`texts`.*4 for 5 images": dict(texts=HUMAN[:4]),
-    "speaker's size.*=5 .* of 14": dict(vocabulary=Vocabulary(["a"])),
-    "the speaker's pad.*=7 .* of 0": dict(
+    "speaker's size.*=5 .* with 14": dict(vocabulary=Vocabulary(["a"])),
+    "the speaker's pad.*=7 .* with 0": dict(
         vocabulary=SimpleNamespace(size=14, pad=7, decode=str)
     ),
-    "`listener` must read the speaker's": dict(listener=DEAF),
-    OTHER + "read the speaker's": dict(other_listeners={"fixed": DEAF}),
+    "`listener` must have the speaker's": dict(listener=DEAF),
+    OTHER + "have the speaker's": dict(other_listeners={"fixed": DEAF}),
     OTHER + "have the method": dict(other_listeners={"fixed": object()}),
     "`speaker` must .*Batches without voc": dict(speaker=BATCHES),
     NO_KEY: dict(batches=IMAGES, **STRINGS),
@@ -302,7 +302,7 @@ REFUSED = {
     ),
     "`dataset` must be a `tf.data.Dataset`": dict(batches=None, **STRINGS),
     "read again.*in a list": dict(batches=iter([ROWS]), **STRINGS),
-    "come to an end": dict(batches=ENDLESS, **STRINGS),
+    "must be finite": dict(batches=ENDLESS, **STRINGS),
     "`batch_size` must be None": dict(batches=[ROWS], batch_size=2, **STRINGS),
     "at least one image": dict(batches=[], texts=[], **STRINGS),
 }

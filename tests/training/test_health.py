@@ -77,7 +77,7 @@ def test_tells_of_a_listener_that_has_given_up_and_of_no_other():
     bias.assign(np.linspace(-1, 1, 24).reshape(2, 12))
     listener.embedding.embeddings.assign(np.zeros((9, 3)))
     listener.optimizer.learning_rate = 0.0
-    with pytest.warns(RuntimeWarning, match="embed all images and texts alike"):
+    with pytest.warns(RuntimeWarning, match="embed all images and texts in"):
         train()
 
 

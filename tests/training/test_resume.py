@@ -305,8 +305,8 @@ def test_ctrl_c_saves_too(whole, tmp_path, capsys, ctrl_c):
         run(tmp_path, Stop(1, 0, sigint))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     told = capsys.readouterr().err
-    place = f"{tmp_path}: 1 epoch and 1 step of the next. To go on, run"
-    assert f"Stopped by SIGINT. On the disk in {place}" in told
+    place = f"{tmp_path}: 1 epoch and 1 step of the next. To resume, run"
+    assert f"Stopped by SIGINT. Saved in {place}" in told
     same(run(tmp_path, seed=99), whole(linear, arrays))
 
 
@@ -334,7 +334,7 @@ def test_a_handler_of_the_program_takes_over_when_it_has_stopped(tmp_path):
 @pytest.mark.parametrize(
     "data, words",
     [
-        (arrays, "resumes exactly, also in the midst"),
+        (arrays, "resumes exactly, also within"),
         (BY_EPOCHS["shuffled"], "resumes at the start of an epoch, since the"),
     ],
 )

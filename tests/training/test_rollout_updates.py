@@ -148,7 +148,7 @@ def test_what_has_no_ratio_is_refused():
             [Learner(speaker, learned), Learner(baseline.network, learned)],
             "`learners` must be the speaker",
         ),
-        ([Learner(speaker, preference)], "`learners` must score words"),
+        ([Learner(speaker, preference)], "`learners` must be Score"),
         (
             [Learner(speaker, ScoreFunction(ConstantReward(), warm))],
             "drawn at temperature 1",
@@ -160,7 +160,7 @@ def test_what_has_no_ratio_is_refused():
     assert joint(Learner(speaker, anchor)).clipped_ratio.upper == 0.2
     mixed = TeacherForcing(decoder=ScheduledSampling(0.5))
     model = joint(Learner(speaker, mixed))
-    with pytest.raises(ValueError, match="`steps_per_execution` must be 1 wi"):
+    with pytest.raises(ValueError, match="`steps_per_execution` must be 1 fo"):
         model.compile("sgd", steps_per_execution=2)
     model.compile("sgd", run_eagerly=True)
     with pytest.raises(ValueError, match="decoder=ScheduledSampling. Use Samp"):

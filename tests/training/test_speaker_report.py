@@ -188,7 +188,7 @@ def test_samples_and_beams_are_read(decoder):
 
 
 def test_one_caption_an_image_is_refused():
-    with pytest.raises(ValueError, match="`decoder` must say two captions"):
+    with pytest.raises(ValueError, match="`decoder` must return at least two"):
         Evaluator(Scribe(), batches()).diversity(Greedy(LENGTH))
 
 

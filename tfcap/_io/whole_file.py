@@ -115,7 +115,7 @@ def whole_path(path: str | PathLike) -> Iterator[pathlib.Path]:
 
 
 def can_write(path: str | PathLike) -> bool:
-    """Check whether `whole_file()` may write to a path, as far as is known.
+    """Returns whether `whole_file()` may write to a path, as far as is known.
 
     Example:
 
@@ -283,7 +283,7 @@ def told_if_full(
 
 
 def is_full(error: BaseException) -> bool:
-    """Check whether an error is that of a full disk, quota or file.
+    """Returns whether an error is that of a full disk, quota or file.
 
     Example:
 
@@ -298,7 +298,7 @@ def is_full(error: BaseException) -> bool:
 
 
 def _is_stream(path):
-    """Check whether a path leads to a pipe or a device, or may do so."""
+    """Returns whether a path leads to a pipe or a device, or may do so."""
     file = os.path.isfile(path) or os.path.isdir(path)
     stream = os.path.exists(path) and not file
     return str(path).startswith("/dev/") or stream

@@ -8,13 +8,14 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfcap._ops.private_names import is_softmax_output
 from tfcap._ops.sequences import check_values
 
 
 def checked_integer(
     value, name: str, expected: str = "a positive integer", least: int = 1
 ) -> int:
-    """Checks an argument that counts something.
+    """Checks an integer argument.
 
     Raises:
         ValueError: If it is not an integer of Python or NumPy, or too small.
@@ -38,10 +39,10 @@ def checked_seed(value):
 
 
 def checked_number(value, name: str, expected: str, fits: Callable) -> float:
-    """Checks an argument that is a number and stays it.
+    """Checks a number that stays constant.
 
     Raises:
-        ValueError: If it is not a finite number, or one that does not fit.
+        ValueError: If it is not a finite number, or out of range.
 
     Example:
 
@@ -57,7 +58,7 @@ def checked_number(value, name: str, expected: str, fits: Callable) -> float:
 
 
 def checked_rate(value, name):
-    """Checks a rate of dropout, as `checked_number()`: it is in `[0, 1)`."""
+    """Checks a dropout rate, a number in `[0, 1)`."""
     return checked_number(value, name, "in [0, 1)", lambda x: 0 <= x < 1)
 
 
@@ -65,10 +66,10 @@ def checked_scalar(value, name: str, expected: str, fits: Callable):
     """Checks an argument that is a number, or a variable that holds one.
 
     Returns:
-        Float of Python's, or the `keras.Variable` of shape `()`.
+        Python float, or the `keras.Variable` of shape `()`.
 
     Raises:
-        ValueError: If it is neither, or does not fit.
+        ValueError: If it is neither, or out of range.
 
     Example:
 
@@ -87,7 +88,7 @@ def checked_scalar(value, name: str, expected: str, fits: Callable):
 
 
 def check_choice(value: Any, name: str, choices: Iterable) -> None:
-    """Rejects what is not one of some choices.
+    """Rejects a value that is not one of the choices.
 
     Example:
 
@@ -103,19 +104,33 @@ def check_choice(value: Any, name: str, choices: Iterable) -> None:
         )
 
 
+def check_not_softmax(logits: Any, name: str) -> None:
+    """Rejects the output of a softmax, such as a layer's activation.
+
+    Raises:
+        ValueError: If Keras computed the tensor by a softmax, on TensorFlow.
+    """
+    if is_softmax_output(logits):
+        raise ValueError(
+            f"`{name}` must be logits. Received: probabilities, the output of "
+            'a softmax. Leave out `activation="softmax"` of the layer that '
+            "makes them, or pass their logarithm."
+        )
+
+
 def initial_value(value):
-    """Value of a number or a variable for a config: a float."""
+    """Returns the value of a number or a variable, for a config."""
     if isinstance(value, keras.Variable):
         return float(keras.ops.convert_to_numpy(value))
     return value
 
 
 def config_of(part: Any, names: str) -> dict:
-    """Returns arguments of a part, as `get_config()` has them.
+    """Returns arguments of an object, for its `get_config()`.
 
     Args:
-        part: The part, which keeps each under its argument's name.
-        names: The names, with spaces between them.
+        part: Object with an attribute for each argument, of the same name.
+        names: String, the names, separated by spaces.
 
     Example:
 
@@ -148,24 +163,24 @@ def check_length(
     name: str = "max_length",
     cure: str = "Make one with more positions, or cut the texts.",
 ) -> Any:
-    """Rejects texts of more words than a network has positions for.
+    """Rejects texts that are longer than a network's positions.
 
     Args:
-        length: Integer, or a scalar tensor where it is not known.
+        length: Integer, or a scalar tensor if it is dynamic.
         max_length: Integer.
-        network: String, what the network is called in the message.
+        network: String, the network's name in the message.
         name: String, its argument. Defaults to `"max_length"`.
         cure: String, what to do about it.
 
     Returns:
-        `length`; in a graph, what is computed of it waits for the check.
+        `length`; in a graph, what is computed from it waits for the check.
 
     Raises:
-        ValueError: If there are more, as of `check_values()`.
+        ValueError: If they are longer, as in `check_values()`.
     """
     message = (
-        f"`{name}` of the {network} must be at least the number of words "
-        f"that it is given. Received: {name}={max_length}, "
+        f"`{name}` of the {network} must be at least the number of words of "
+        f"its input. Received: {name}={max_length}, "
     )
     if not isinstance(length, int):
         return check_values(

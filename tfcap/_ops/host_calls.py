@@ -10,15 +10,14 @@ from keras import ops
 def compiled(function: Callable):
     """Compiles a function of tensors with XLA, wherever it is called.
 
-    Many small operations become one: a reward that is compiled costs a
-    fraction of what it costs operation by operation, also within a training
-    step that is not compiled. It is compiled again for every new shape of its
-    arguments. On backends other than TensorFlow the function comes back as it
-    is: there the step is compiled as a whole.
+    Many small operations become one: a compiled reward costs a fraction of
+    its separate operations, also within a training step that is not compiled.
+    It is compiled again for every new shape of its arguments. Backends other
+    than TensorFlow compile the step as a whole, and get the function itself.
 
     Args:
-        function: Callable of tensors alone: no variables, no randomness that
-            must differ between calls, nothing on the host.
+        function: Callable of tensors alone, without variables, random numbers
+            or calls to the host.
 
     Returns:
         Callable with the same arguments.
@@ -37,15 +36,14 @@ def compiled(function: Callable):
 
 
 def call_on_host(function: Callable, tensors, shape, dtype: str = "float32"):
-    """Calls a Python function of arrays, also from within a graph.
+    """Calls a Python function of arrays, in a graph, too.
 
     No gradient passes through it.
 
     Args:
         function: Callable from as many NumPy arrays to numbers of that shape.
         tensors: Tuple of tensors.
-        shape: Shape of what it returns; `None` for an axis that is not known
-            yet.
+        shape: Shape of the result; `None` for an axis of unknown size.
         dtype: String, `"float32"` or `"int32"`. Defaults to `"float32"`.
 
     Returns:

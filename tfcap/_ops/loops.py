@@ -23,7 +23,7 @@ def each_word(
         step, state, words, dtype: As of `scan_words()`. Step by step, the
             shapes of the state may change, and `dtype` does not matter.
         unroll: Boolean, whether every step is a part of the graph. Defaults to
-            `None`: where there are at most 32, or a state changes its shapes.
+            `None`: for at most 32 steps, or if the state changes its shapes.
 
     Returns:
         Tensor of shape `(n, T, ...)`, the outputs of all steps.
@@ -60,7 +60,7 @@ def each_word(
 
 
 def same_shapes(before: Any, after: Any, free: int = 0) -> bool:
-    """Check whether two nests of tensors have the same static shapes.
+    """Returns whether two nests of tensors have the same static shapes.
 
     The first `free` axes may be of any size.
     """
@@ -87,7 +87,7 @@ def scan_words(
     Args:
         step: Callable from the words of a step, `(n, ...)`, and the state to
             an output `(n, ...)` and the next state.
-        state: Nest of tensors with leading axis `n`, whose shapes stay.
+        state: Nest of tensors with leading axis `n`, of constant shapes.
         words: Tensor of shape `(n, T, ...)`.
         dtype: String, of the output.
 
@@ -145,7 +145,7 @@ def scan_words(
 
 
 def _scan(step, state, words, dtype):
-    """The same on backends that know the number of words."""
+    """Runs `scan_words()` on backends that know the number of words."""
 
     def body(before, word):
         output, after = step(word, before)
@@ -168,8 +168,8 @@ def _check_kept(before, after):
         for tree in (before, after)
     ]
     raise ValueError(
-        "`T`, the number of words, must be known while a graph is traced "
-        "for a speaker whose state grows with every word. Received: "
-        f"states of shapes {shapes[0]} and then {shapes[1]}. Pad to a "
-        "fixed number, such as by `padded_shapes` of `padded_batch()`."
+        "The number of words T must be known while a graph is traced for a "
+        "speaker whose state grows with every word. Received: states of "
+        f"shapes {shapes[0]} and then {shapes[1]}. Pad captions to a fixed "
+        "length, such as by `padded_shapes` of `padded_batch()`."
     )

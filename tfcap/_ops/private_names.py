@@ -1,7 +1,7 @@
-"""Names of Keras and TensorFlow that are not public, read here alone.
+"""Private names of Keras and TensorFlow, read here alone.
 
-There is no public way to what they give. A test looks at each of them, and
-`.ci/bounds` runs it with the lowest and the newest versions.
+They have no public equivalent. A test looks at each of them, and `.ci/bounds`
+runs it with the lowest and the newest versions.
 """
 
 from typing import Any
@@ -10,20 +10,25 @@ import keras
 
 
 def layers_of(network: Any) -> list:
-    """A layer and its parts, at any depth; nothing of other objects."""
+    """Returns a layer and its sublayers at any depth, none of other objects."""
     if not isinstance(network, keras.layers.Layer):
         return []
     return list(network._flatten_layers())
 
 
 def seed_generators(layer: keras.layers.Layer) -> list:
-    """The seed generators of a layer, those of its parts left out."""
+    """Returns the seed generators of a layer, without its sublayers'."""
     return list(layer._seed_generators)
 
 
 def layer_of_output(tensor: Any) -> keras.layers.Layer:
-    """The layer that made a symbolic tensor of a functional model."""
+    """Returns the layer that made a symbolic tensor of a functional model."""
     return tensor._keras_history.operation
+
+
+def is_softmax_output(tensor: Any) -> bool:
+    """Returns whether Keras computed a tensor by a softmax, on TensorFlow."""
+    return hasattr(tensor, "_keras_logits")
 
 
 def tracked() -> type:
@@ -36,7 +41,7 @@ def tracked() -> type:
 
 
 def is_function_graph(graph: Any) -> bool:
-    """Check whether a graph is a function's, and no loop's or branch's."""
+    """Returns whether a graph is a function's, not a loop's or a branch's."""
     import tensorflow as tf
 
     return type(graph) is tf.__internal__.FuncGraph

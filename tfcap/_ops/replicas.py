@@ -2,7 +2,7 @@
 
 Keras' TensorFlow optimizer sums gradients over replicas, so a loss divides its
 mean by the number of replicas, once: `mean_over_replicas()`. On other backends,
-and outside a strategy, what is of replicas is the identity.
+and outside a strategy, there is one replica.
 """
 
 import contextlib
@@ -49,10 +49,10 @@ def num_replicas() -> int:
 
 
 def outside_replicas() -> bool:
-    """Check whether a strategy has several replicas, and none computes here.
+    """Returns whether this is the cross-replica context of several replicas.
 
-    Keras builds a compiled model there, once, from batches that it reduces to
-    their mean over replicas: integers are floats, and nothing is trained.
+    Keras builds a compiled model there, once, from the mean of the replicas'
+    batches: integers are floats, and nothing is trained.
     """
     if keras.backend.backend() != "tensorflow":
         return False
@@ -92,8 +92,8 @@ def rows_across_replicas(tensor: Any) -> Any:
     """Indices of this replica's rows in `gather_across_replicas()`.
 
     Args:
-        tensor: Tensor of shape `(B, ...)`, B rows on this replica, which may
-            be another number on another.
+        tensor: Tensor of shape `(B, ...)`, B rows on this replica; B may
+            differ between replicas.
 
     Returns:
         Int32 tensor of shape `(B,)`.
@@ -195,11 +195,11 @@ class SeedGenerator(keras.random.SeedGenerator, tracked()):
 
     @contextlib.contextmanager
     def replayed(self, state: Any, first: Any) -> Iterator[Callable]:
-        """Context in which seeds are those of later calls, or of earlier ones.
+        """Opens a context in which seeds are those of other calls.
 
         A loop of a graph draws at step `t` what the calls from `t * calls` on
-        would have drawn, and may draw the same again afterwards. `state` stays
-        as it is: `skip()` moves it on.
+        would have drawn, and may draw the same again afterwards. `state` does
+        not change: `skip()` advances it.
 
         Args:
             state: Integer tensor of shape `(2,)`, a copy of `self.state`.
@@ -224,13 +224,13 @@ class SeedGenerator(keras.random.SeedGenerator, tracked()):
             _REPLAYED.reset(token)
 
     def skip(self, count: int) -> None:
-        """Moves on as `count` calls of `next()` would."""
+        """Advances the state as `count` calls of `next()` would."""
         count = ops.convert_to_tensor([0, count], dtype=self.state.dtype)
         self.state.assign(ops.add(self.state, count))
 
 
 def drop_out(tensor: Any, rate: float, seed: Any, training: bool) -> Any:
-    """Drops out at a rate, drawn of a `SeedGenerator`, while training."""
+    """Applies dropout in training, with a `SeedGenerator`."""
     if not training or rate == 0.0:
         return tensor
     return keras.random.dropout(tensor, rate, seed=seed)
@@ -241,14 +241,14 @@ _HELD = contextvars.ContextVar("tfcap_schedules_held", default=None)
 
 @contextlib.contextmanager
 def schedules_held():
-    """Context of one training step, in which no schedule moves on.
+    """Opens the context of one training step, in which no schedule advances.
 
-    What follows a schedule moves it on after every use in training. Whoever
-    uses it several times in a step, such as a decoder that draws one word
-    after another, does so in this context, and moves it on afterwards.
+    An object with a schedule advances it after every use in training. A caller
+    that uses it several times in a step, such as a decoder that draws word
+    by word, does so in this context, and advances it afterwards.
 
     Yields:
-        Dict, by `id`, of what would have moved on.
+        Dict, by `id`, of objects that would have advanced.
 
     Example:
 
@@ -268,7 +268,7 @@ def schedules_held():
 
 
 def is_held(part: Any) -> bool:
-    """Check whether a part must not move on, in `schedules_held()`."""
+    """Returns whether an object must not advance, in `schedules_held()`."""
     used = _HELD.get()
     if used is not None:
         used[id(part)] = part
@@ -276,11 +276,11 @@ def is_held(part: Any) -> bool:
 
 
 class StepCounter:
-    """Counts training steps, once in each, however often it is asked to.
+    """Counts training steps, each once.
 
-    A function that TensorFlow traces, without the loops and branches in it, is
-    one step: in it, the count is read once, and moves on once. Elsewhere it
-    moves on whenever it is asked to.
+    A function that TensorFlow traces, with the loops and branches in it, is
+    one step, in which the count is read once and advances once. Elsewhere
+    every call of `advance()` counts.
 
     Args:
         variable: Integer `keras.Variable` that holds the count.
@@ -290,14 +290,14 @@ class StepCounter:
         self.variable = variable
 
     def __call__(self) -> Any:
-        """The number of this training step, a scalar tensor."""
+        """Returns the number of this training step, a scalar tensor."""
         function = traced_function()
         if function is None:
             return self.variable.value
         return self._begun(function)["now"]
 
     def advance(self) -> None:
-        """Moves on to the next step, if that has not been done in this one."""
+        """Advances to the next step, once in each step."""
         function = traced_function()
         if function is None:
             self.variable.assign(self.variable + 1)
@@ -327,10 +327,9 @@ class StepCounter:
 
 
 def traced_function() -> Any:
-    """The function that TensorFlow traces, or `None`.
+    """Returns the graph of the function that TensorFlow traces, or `None`.
 
-    Its loops and branches are graphs of their own, whose operations run as
-    often as the loop does; this is the one around them.
+    Loops and branches are graphs of their own; this is the one around them.
     """
     if keras.backend.backend() != "tensorflow":
         return None
@@ -345,7 +344,7 @@ def traced_function() -> Any:
 
 
 def is_schedule(value: Any) -> bool:
-    """Check whether an argument is a schedule rather than a number."""
+    """Returns whether an argument is a schedule rather than a number."""
     if isinstance(value, keras.Variable):
         return False
     return callable(value) or isinstance(value, dict)
@@ -358,7 +357,7 @@ def checked_schedule(
 
     Raises:
         TypeError: If it cannot be computed in a graph.
-        ValueError: If its first value does not fit.
+        ValueError: If its first value is out of range.
     """
     if isinstance(value, dict):
         value = keras.saving.deserialize_keras_object(value)
@@ -369,10 +368,10 @@ def checked_schedule(
     except Exception as error:
         raise TypeError(
             f"`{name}` must be a number, or a callable from the step, a "
-            f"float32 tensor, to one. Received: {name}={value!r}, which no "
-            f"graph can compute ({type(error).__name__}). Give an object "
-            "of `keras.optimizers.schedules`, or a function of `keras.ops`: "
-            "`keras.ops.minimum()` where Python has `min()`."
+            f"float32 tensor, to one. Received: {name}={value!r}, which fails "
+            f"in a graph ({type(error).__name__}). Use an object of "
+            "`keras.optimizers.schedules`, or write the function in "
+            "`keras.ops`, such as `keras.ops.minimum()` for `min()`."
         ) from error
     if not fits(first):
         raise ValueError(
@@ -383,14 +382,14 @@ def checked_schedule(
 
 
 def at_step(schedule: Callable, step: Any) -> Any:
-    """The number of a schedule at a step: a float32 scalar tensor."""
+    """Returns the value of a schedule at a step, a float32 scalar tensor."""
     # As a float, since TensorFlow multiplies no integer with Python's floats.
     step = ops.cast(ops.convert_to_tensor(step), "float32")
     return ops.cast(schedule(step), "float32")
 
 
 def schedule_config(value: Any) -> Any:
-    """A schedule for a layer's config; numbers and `None` stay."""
+    """Returns a schedule for a layer's config; numbers and `None` stay."""
     if callable(value):
         return keras.saving.serialize_keras_object(value)
     return value

@@ -26,20 +26,20 @@ _PROBES, _FULLEST = 2, 0.48
 
 
 def check_shape(tensor: Any, axes: str, name: str):
-    """Rejects a tensor whose static shape does not fit a legend.
+    """Rejects a tensor whose static shape does not match named axes.
 
-    Costs nothing when a graph runs: only static shapes are looked at, and an
-    axis of unknown size fits everything.
+    It costs nothing when a graph runs: only static shapes are checked, and an
+    axis of unknown size matches everything.
 
     Args:
         tensor: Tensor, array or `KerasTensor`.
-        axes: String, one word an axis, such as `"B S T"`. A number must be
-            met exactly; a letter that is repeated must have one size. A
-            leading `"..."` stands for any number of axes.
+        axes: String, one word an axis, such as `"B S T"`. A number is the
+            size; a repeated letter must have one size. A leading `"..."`
+            stands for any number of axes.
         name: String, the argument's name, for the message.
 
     Raises:
-        ValueError: If the shape does not fit.
+        ValueError: If the shape does not match.
 
     Example:
 
@@ -52,15 +52,15 @@ def check_shape(tensor: Any, axes: str, name: str):
 
 
 def check_shapes(**tensors):
-    """Rejects tensors that do not fit each other, and so would broadcast.
+    """Rejects tensors whose shapes do not match each other.
 
-    A letter, and what `"..."` stands for, must have one size in all of them.
+    A letter, and the axes of `"..."`, must have one size in all of them.
 
     Args:
         **tensors: Pairs `(tensor, axes)` by name, axes as in `check_shape()`.
 
     Raises:
-        ValueError: If a shape does not fit its axes, or those before it.
+        ValueError: If a shape does not match its axes, or those before it.
 
     Example:
 
@@ -111,7 +111,7 @@ def _sizes(shape, letters):
 
 
 def batch_entry(inputs, key: str, what: str, remedy: str = "", pad: int = 0):
-    """Look up an entry of a batch by its key.
+    """Looks up an entry of a batch by its key.
 
     Args:
         inputs: Dict of tensors, or of their shapes.
@@ -135,10 +135,9 @@ def batch_entry(inputs, key: str, what: str, remedy: str = "", pad: int = 0):
 
 
 def mask_for(function: Callable, mask: Any) -> dict:
-    """Returns a mask as an argument, of a function that takes one.
+    """Returns a mask as a keyword argument, for a function that takes one.
 
-    A user's network, of which `embed_images(image, training)` is asked, need
-    not.
+    The `embed_images(image, training)` of a user's network need not.
 
     Args:
         function: Callable.
@@ -161,10 +160,9 @@ def mask_for(function: Callable, mask: Any) -> dict:
 def check_values(holds: Any, message: str, value: Any = None) -> Any:
     """Rejects values for which a condition does not hold.
 
-    Shapes and types are checked while a graph is traced; what only values
-    tell is checked whenever it runs. TensorFlow alone can do that within a
-    graph, and not within one that XLA compiles: there, and on other backends,
-    nothing is checked.
+    Unlike shapes and types, values are checked whenever a graph runs. Only
+    TensorFlow can do so in a graph, unless XLA compiles it: there, and on
+    other backends, nothing is checked.
 
     Args:
         holds: Boolean tensor, the condition.
@@ -172,11 +170,11 @@ def check_values(holds: Any, message: str, value: Any = None) -> Any:
         value: Tensor, optional.
 
     Returns:
-        `value`; in a graph, what is computed of it waits for the check.
+        `value`; in a graph, what is computed from it waits for the check.
 
     Raises:
-        ValueError: If it does not hold, where tensors have values. In a graph
-            of TensorFlow it is a `tf.errors.InvalidArgumentError`.
+        ValueError: If it does not hold, in eager execution. In a TensorFlow
+            graph it is a `tf.errors.InvalidArgumentError`.
 
     Example:
 
@@ -204,7 +202,7 @@ def check_values(holds: Any, message: str, value: Any = None) -> Any:
 
 
 def at_least_float32(tensor):
-    """Casts half precision and integers up; leaves float64 alone."""
+    """Casts half precision and integers to float32; keeps float64."""
     dtype = keras.backend.standardize_dtype(tensor.dtype)
     return ops.cast(tensor, keras.backend.result_type(dtype, "float32"))
 
@@ -264,8 +262,7 @@ def reference_mask(
 ) -> Any:
     """Marks the words of sequences of which some may be absent.
 
-    A row that begins with padding is not a sequence, also where `pad` is one of
-    `eos`.
+    A row that begins with padding is absent, even if `pad` is one of `eos`.
 
     Args:
         tokens, eos, pad: As of `sequence_mask()`.
@@ -287,8 +284,7 @@ def reference_mask(
 def without_start(tokens: Any, reader: Any) -> Any:
     """Leaves out the start token that human captions may begin with.
 
-    Speakers start from it and never say it: a caption that keeps it has a
-    word that no caption of theirs can have.
+    Speakers start from it and never generate it.
 
     Args:
         tokens: Integer tensor of shape `(..., T)`.
@@ -369,9 +365,8 @@ def masked_logsumexp(scores: Any, mask: Any, axis=-1) -> Any:
 
     Returns:
         Float tensor, at least float32, with `axis` reduced: -1e30 where every
-        entry is masked, of which the exponential is 0 and with which
-        differences are finite, as they are not with infinity. Gradients are
-        finite throughout, and 0 under the mask.
+        entry is masked, so that its exponential is 0 and differences are
+        finite. Gradients are finite throughout, and 0 under the mask.
 
     Example:
 
@@ -480,7 +475,7 @@ def token_log_probs(logits: Any, tokens: Any) -> Any:
 
 
 def _one_to_one(logits, tokens):
-    """Check whether both are TensorFlow's, with the same leading axes."""
+    """Returns whether both are TensorFlow's, with the same leading axes."""
     if keras.backend.backend() != "tensorflow":
         return False
     if any(isinstance(x, keras.KerasTensor) for x in (logits, tokens)):
@@ -529,8 +524,8 @@ def _row_log_probs(logits, words):
 def likeliest_words(logits: Any) -> Any:
     """The word of the largest entry of every row; of equal ones the first.
 
-    Keras' argmax tells -0 from 0, and makes several tensors as large as the
-    logits for that, which on CPU costs more than to find the word.
+    Keras' argmax distinguishes -0 from 0. The tensors that it makes for that
+    cost more on CPU than finding the word.
 
     Args:
         logits: Float tensor of shape `(..., V)`.
@@ -551,9 +546,9 @@ def likeliest_words(logits: Any) -> Any:
 
 
 def with_known_sizes(tensor: Any, other: Any) -> Any:
-    """Gives a tensor the leading sizes that are known of another.
+    """Gives a tensor the static leading sizes of another.
 
-    A network may lose sizes on its way, which estimators read.
+    Estimators read static sizes, which a network may have lost.
 
     Args:
         tensor: Tensor of shape `(B, S, ...)`, of sizes that a graph does not
@@ -623,13 +618,13 @@ def take_rows(tree, rows: Any):
 def map_distinct(function: Callable, rows: Any) -> Any:
     """Applies a function once to each distinct row.
 
-    Candidate answers repeat ("yes" stands in almost every list), and a network
-    need not read the same answer twice. Exact: rows are compared whole. On
-    backends without a sorted-unique operation every row is passed.
+    Candidate answers repeat ("yes" is in almost every list), and a network
+    need not read the same answer twice. Whole rows are compared, so that the
+    result is exact. Backends without a sorted-unique operation pass every row.
 
     Args:
         function: Callable from an integer tensor of shape `(U, T)` to a tensor
-            of shape `(U, ...)`, row by row independent.
+            of shape `(U, ...)`, independent for each row.
         rows: Integer tensor of shape `(n, T)`.
 
     Returns:
@@ -667,15 +662,15 @@ def dense(tensor: Any, pad: int = 0) -> Any:
         return tensor
     if not tensor.dtype.is_integer:
         raise TypeError(
-            "`inputs` must not hold ragged floats, whose padding nothing "
-            f"would tell. Received: a RaggedTensor of {tensor.dtype.name}. "
-            "Pad them by `padded_batch()`, with `image_mask` beside images."
+            "`inputs` must not hold ragged floats, whose padding would be "
+            f"unknown. Received: a RaggedTensor of {tensor.dtype.name}. "
+            "Pad them by `padded_batch()`, and add an `image_mask`."
         )
     return tensor.to_tensor(default_value=pad)
 
 
 def straight_through(hard: Any, soft: Any) -> Any:
-    """Trains a speaker and a listener jointly, straight through words.
+    """Returns `hard` with the gradient of `soft`.
 
     ```
     output = hard + (soft - stop_gradient(soft))
@@ -704,9 +699,9 @@ def straight_through(hard: Any, soft: Any) -> Any:
 
 
 def words_only(tokens: Any, mask: Any) -> Any:
-    """Ids of the words of sentences, -1 elsewhere.
+    """Returns the ids of the words of sentences, -1 elsewhere.
 
-    What the functions on n-grams read: an id below 0 is not a word, and equals
+    The functions on n-grams read these: an id below 0 is not a word and equals
     no word, so that nothing under a mask can change a result.
 
     Args:
@@ -791,8 +786,8 @@ def _with_words_ahead(words, max_order, absent):
 class Resident:
     """A constant array, held once on every device that reads it.
 
-    As a plain constant it would be copied into every graph that is traced; as
-    a variable it could be read on its own device only.
+    A plain constant would be copied into every traced graph; a variable could
+    be read on its own device only.
 
     Args:
         array: NumPy array.
@@ -824,10 +819,10 @@ class Resident:
 class NGramTable:
     """A read-only hash table from n-grams to numbers.
 
-    Built once with NumPy, read by a few gathers: no host call, no loop, and
-    an XLA-compiled function may hold it (`searchsorted` compares everything
-    with everything there). Each n-gram lies in one of two slots (cuckoo
-    hashing), and a slot holds the whole key, so that a lookup is exact.
+    It is built once with NumPy and read by a few gathers, without a host call
+    or a loop, also in an XLA-compiled function (where `searchsorted` compares
+    all pairs). Each n-gram lies in one of two slots (cuckoo hashing), and a
+    slot holds the whole key, so that a lookup is exact.
 
     Args:
         keys: Int64 array of shape `(n,)`, distinct n-grams of one to four
@@ -868,7 +863,7 @@ class NGramTable:
         self.nbytes = rows.nbytes
 
     def rows(self):
-        """The table as a tensor, to be passed to a compiled function."""
+        """Returns the table as a tensor, to pass to a compiled function."""
         return self._rows.tensor()
 
     def lookup(self, words: Any, max_order: int = MAX_ORDER, rows=None) -> Any:

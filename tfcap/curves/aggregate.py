@@ -1,4 +1,4 @@
-"""Summary of independent runs: a center, and its bounds."""
+"""Summaries of independent runs: a center and its interval."""
 
 import functools
 import math
@@ -9,13 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tfcap._printed import printed
+
 #: Names of centers, and what each is of many.
 CENTERS = {
     "mean": "means",
     "median": "medians",
     "iqm": "interquartile means",
 }
-#: Names of what stands to both sides of a center.
+#: Names of the bounds of a center.
 BOUNDS = ("student", "bootstrap", "range")
 
 
@@ -27,6 +29,8 @@ class Interval(NamedTuple):
         low: Float.
         high: Float.
     """
+
+    __repr__ = printed
 
     mean: float
     low: float
@@ -41,19 +45,19 @@ class Aggregate:
       `mean +- t(1 - (1 - level) / 2, n - 1) * std / sqrt(n)`;
     - `"bootstrap"`: percentiles of the centers of `samples` draws of n runs
       with replacement, the same draws for every n values;
-    - `"range"`: the least and the greatest run.
+    - `"range"`: the minimum and the maximum.
 
     Args:
         center: `"mean"`, `"median"`, or `"iqm"`, the mean of the middle half
             of the sorted values. Defaults to `"mean"`.
-        bounds: String, as above. Defaults to `"student"`, which is of means.
+        bounds: String, as above. Defaults to `"student"`, for means only.
         level: Float in `(0, 1)`, of intervals. Defaults to `0.95`.
         samples: Integer, number of draws. Defaults to `2000`.
         seed: Integer, of the draws. Defaults to `0`.
 
     Raises:
         ValueError: If an argument is unknown, or Student's interval is
-            asked of another center than the mean.
+            requested for another center than the mean.
 
     Example:
 
@@ -64,9 +68,10 @@ class Aggregate:
     Reference:
 
     - Agarwal et al., Deep Reinforcement Learning at the Edge of the
-      Statistical Precipice, NeurIPS 2021, section 4.3. Of values that four
-      does not divide, the outer ones of the middle half count in part; the
-      authors' code cuts whole values, so that of three it is the mean.
+      Statistical Precipice, NeurIPS 2021, section 4.3. If the number of values
+      is not divisible by four, the outer ones of the middle half count in
+      part; the authors' code cuts whole values, so that for three values it is
+      the mean.
     """
 
     center: str = "mean"
@@ -88,18 +93,18 @@ class Aggregate:
             )
         if self.samples < 1:
             raise ValueError(
-                "`samples` must be at least 1, better 1,000 draws and more. "
+                "`samples` must be at least 1, preferably 1,000 or more. "
                 f"Received: samples={self.samples!r}."
             )
         if self.bounds == "student" and self.center != "mean":
             raise ValueError(
-                "`bounds` must be 'bootstrap' or 'range' where the center is "
-                f"not the mean. Received: bounds={self.bounds!r}, "
+                "`bounds` must be 'bootstrap' or 'range' if the center is not "
+                f"the mean. Received: bounds={self.bounds!r}, "
                 f"center={self.center!r}."
             )
 
     def __call__(self, values: ArrayLike | Iterable[float]) -> Interval:
-        """Center and bounds; of one value, the bounds are infinite.
+        """Returns center and bounds; for one value, the bounds are infinite.
 
         Args:
             values: Float array of shape `(n,)`, one value per run.
@@ -117,7 +122,7 @@ class Aggregate:
         return Interval(float(center[0]), float(low[0]), float(high[0]))
 
     def columns(self, values: np.ndarray) -> np.ndarray:
-        """Centers and bounds of columns.
+        """Returns centers and bounds of columns.
 
         Args:
             values: Float array of shape `(n, m)`, a row per run.
@@ -147,12 +152,12 @@ class Aggregate:
 
     @property
     def centers(self) -> str:
-        """The center in words, of many: `"means"`."""
+        """Returns the name of the centers, such as `"means"`."""
         return CENTERS[self.center]
 
     @property
     def words(self) -> str:
-        """The bounds in words."""
+        """Returns a description of the bounds."""
         if self.bounds == "range":
             return "least and greatest run"
         name = self.centers.removesuffix("s")
@@ -165,20 +170,19 @@ class Aggregate:
 
 
 def mean_interval(values: ArrayLike) -> Interval:
-    """Student's confidence interval of the mean of independent runs.
+    """Computes Student's confidence interval of the mean of independent runs.
 
     ```
     mean +- t(0.975, n - 1) * std / sqrt(n)
     ```
 
-    For the few seeds a method is trained with: at n = 3 it is more than
-    twice as wide as a normal one.
+    For few seeds: at n = 3 it is more than twice as wide as a normal one.
 
     Args:
         values: Float array of shape `(n,)`, one value per run.
 
     Returns:
-        `Interval`. Of one run, the bounds are infinite.
+        `Interval`. For one run, the bounds are infinite.
 
     Raises:
         ValueError: If there are no values.
@@ -193,7 +197,7 @@ def mean_interval(values: ArrayLike) -> Interval:
 
 
 def _center(name, values):
-    """Centers of the columns of an array of shape `(n, m)`."""
+    """Returns the centers of the columns of an array of shape `(n, m)`."""
     if name == "mean":
         return values.mean(axis=0)
     if name == "median":
@@ -213,7 +217,7 @@ def _draws(n, samples, seed):
 
 
 def student_t_quantile(probability: float, freedom: int) -> float:
-    """Quantile of Student's t distribution, without SciPy.
+    """Computes a quantile of Student's t distribution, without SciPy.
 
     Args:
         probability: Float in `[0.5, 1)`.

@@ -1,4 +1,4 @@
-"""Ranges over which methods are compared, areas and volumes under them."""
+"""Ranges over which methods are compared, and areas under curves."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def curve_areas(
     aggregate: Aggregate | None = None,
     seeds: Mapping[str, int] | None = None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """The area under each method's curves, over one range.
+    """Computes the area under each method's curves, over one range.
 
     Args:
         curves: Dict of dicts of `Curve` by seed, by title.
@@ -26,14 +26,14 @@ def curve_areas(
             `"last"`.
         aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
             Student's interval.
-        seeds: Dict of integers by title, how many seeds there are in all.
-            Defaults to `None`: as many as there are curves.
+        seeds: Dict of integers by title, total number of seeds. Defaults to
+            `None`, the number of curves.
 
     Returns:
-        List of dicts, of `method`, `area`, its `mean` height, the `interval`
+        List of dicts with `method`, `area`, its `mean` height, the `interval`
         of that, `seeds` and `of`, `low` and `high`; and a list of notices.
-        The range is that of `common_range()`; a seed that does not cover it
-        has no area, nor has one of a single point.
+        The range is that of `common_range()`; a seed that does not cover it,
+        or has a single point, has no area.
 
     Example:
 
@@ -92,11 +92,11 @@ def curve_areas(
 def common_range(
     curves: Mapping[str, Mapping[Any, Curve]],
 ) -> tuple[float, float] | None:
-    """The range over which methods are compared.
+    """Finds the range over which methods are compared.
 
-    What all methods cover may be narrow, or nothing at all. So the range is
-    that whose width, times the number of methods that cover it with all their
-    seeds, is the greatest.
+    The range that all methods cover may be narrow or empty. So this range has
+    the largest product of its width and the number of methods that cover it
+    with all seeds.
 
     Args:
         curves: Dict of dicts of `Curve` by seed, by title.
@@ -133,17 +133,16 @@ def operating_point(
 ) -> float | None:
     """Finds the best level that most methods reach with all seeds.
 
-    Where there is one that all reach, this is the best of those, which is
-    where the paper compares them. A seed of one point reaches its own level
-    alone, and does not count.
+    If all methods reach some levels, it is the best of these, as in the paper.
+    Seeds with a single point do not count.
 
     Args:
         curves: Dict of dicts of `Curve` by seed, by method.
         of: `"naturalness"` or `"recall"`, the axis of the level.
-        less: Boolean, whether less is better there. Defaults to `False`.
+        less: Boolean, whether lower is better there. Defaults to `False`.
 
     Returns:
-        Float, or `None` where there is no curve.
+        Float, or `None` without curves.
 
     Example:
 
@@ -171,7 +170,7 @@ def operating_point(
 
 
 def _lines(curves):
-    """Curves of two points and more, of methods that have one."""
+    """Returns the curves with at least two points, by method."""
     lines = {
         method: {seed: c for seed, c in by_seed.items() if len(c) > 1}
         for method, by_seed in curves.items()

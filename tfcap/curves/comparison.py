@@ -1,4 +1,4 @@
-"""Methods as curves, compared where they are as good as each other."""
+"""Comparisons of methods as curves, at an equal level of one axis."""
 
 import math
 from collections.abc import Iterable
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
+from tfcap._printed import printed
 from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.aggregate import Interval
 from tfcap.curves.curve import Curve
@@ -17,19 +18,21 @@ ALONG = {"recall": "naturalness", "naturalness": "recall"}
 
 @dataclass(frozen=True)
 class ComparedCurve:
-    """Values that were read off one method's curves.
+    """Values of one method's curves at an operating point.
 
     Args:
-        values: Dict of floats by seed, of those whose curve goes there.
-        seeds: Integer, how many seeds the method has in all.
-        interval: `Interval` of `values`, by default of their mean; NaN where
-            there is none.
+        values: Dict of floats by seed, of curves that reach the point.
+        seeds: Integer, total number of seeds of the method.
+        interval: `Interval` of `values`, by default of their mean; NaN without
+            values.
         difference: `Interval` of the differences to the baseline, seed by
-            seed; NaN where no seed has both, `None` without a baseline.
-        pairs: Integer, how many seeds the difference is of.
-        crossings: Dict of integers by seed, how often its curve crosses the
-            level: one of them is read off. Empty for a range.
+            seed; NaN if no seed has both, `None` without a baseline.
+        pairs: Integer, number of seeds of the difference.
+        crossings: Dict of integers by seed, number of crossings of the level,
+            of which one counts. Empty for a range.
     """
+
+    __repr__ = printed
 
     values: dict[Any, float]
     seeds: int
@@ -50,31 +53,30 @@ def compare_curves(
 ) -> dict[Any, ComparedCurve]:
     """Compares methods at one operating point, over seeds.
 
-    Each seed's curve is read off by itself; then come the mean, its interval,
-    and the differences of seeds to the same seeds of a baseline. A curve that
-    does not go there has no value, and is counted: a mean of 2 of 3 seeds is
-    another one than that of 3.
+    Each seed's curve is interpolated by itself; then come the mean, its
+    interval, and the differences to the same seeds of a baseline. A curve that
+    does not reach the point has no value, which the result shows: a mean of 2
+    of 3 seeds is not that of 3.
 
     Args:
-        curves: Dict of `Curve` by seed, by method, as of `group_curves()`.
+        curves: Dict of `Curve` by seed, by method, from `group_curves()`.
         at: Float, the operating point; or a pair, low and high, for the mean
             recall of a range of naturalness (`Curve.area()` over its width).
         of: `"recall"`, at a fixed naturalness, or `"naturalness"`, at a fixed
             recall. Defaults to `"recall"`.
         baseline: One of the methods, or `None` for no differences.
-        crossing: String, which of several crossings is read off. Defaults to
+        crossing: String, which of several crossings counts. Defaults to
             `None`: `"last"` for recall, `"first"` for naturalness.
         aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
             Student's interval.
-        seeds: Dict of integers by method, how many seeds it has in all, those
-            without a curve among them. Defaults to `None`: as many as it has
-            curves.
+        seeds: Dict of integers by method, total number of seeds, including
+            those without a curve. Defaults to `None`, the number of curves.
 
     Returns:
         Dict of `ComparedCurve` by method.
 
     Raises:
-        ValueError: If `of` is neither, a range is empty or asked of
+        ValueError: If `of` is unknown, a range is empty or given for
             naturalness, or `baseline` is not a method.
 
     Example:
@@ -98,7 +100,7 @@ def compare_curves(
         )
     if pair and not (len(at) == 2 and at[0] < at[1]):
         raise ValueError(
-            "`at` must be a number, or a pair whose first is less. Received: "
+            "`at` must be a number, or a pair of low and high. Received: "
             f"at={at}."
         )
     if baseline is not None and baseline not in curves:
@@ -146,11 +148,10 @@ def curve_overlap(
         of: `"naturalness"` or `"recall"`. Defaults to `"naturalness"`.
 
     Returns:
-        Tuple of two floats, low and high, or `None` where there is no such
-        range.
+        Tuple of two floats, low and high, or `None` if there is no such range.
 
     Raises:
-        ValueError: If `of` is neither or there is no curve.
+        ValueError: If `of` is unknown or there is no curve.
 
     Example:
 
@@ -167,7 +168,7 @@ def curve_overlap(
         curves = [c for by_seed in curves.values() for c in by_seed.values()]
     values = [getattr(curve, of) for curve in curves]
     if not values:
-        raise ValueError("`curves` must hold a curve. Received: none.")
+        raise ValueError("`curves` must hold a curve. Received: curves=[].")
     low = float(max(x.min() for x in values))
     high = float(min(x.max() for x in values))
     return (low, high) if low <= high else None
@@ -183,18 +184,17 @@ def group_curves(
     """Groups the records of a sweep into curves.
 
     Args:
-        records: Iterable of dicts, as of `reproduce.load_records()`.
-        naturalness: String, what the records call it. Defaults to
-            `"cider_d"`.
-        recall: String. Defaults to `"r@10"`.
-        parameter: String, the setting that orders the points of a curve.
-            Defaults to `"lambda"`.
-        by: Strings, settings that make a method. Of one, a method is known by
-            its value; of several, by a tuple. Defaults to `("method",)`.
+        records: Iterable of dicts, as from `reproduce.load_records()`.
+        naturalness: String, its key in the records. Defaults to `"cider_d"`.
+        recall: String, its key. Defaults to `"r@10"`.
+        parameter: String, key of the setting that orders the points of a
+            curve. Defaults to `"lambda"`.
+        by: Strings, keys of the settings that identify a method, by their
+            value, or a tuple of several values. Defaults to `("method",)`.
 
     Returns:
         Dict of dicts of `Curve` by seed, by method, in the order of the
-        records. Records without a `"seed"` are of seed `None`.
+        records. Records without a `"seed"` have seed `None`.
 
     Raises:
         ValueError: If a record lacks a value, or two are the same point of a
@@ -221,8 +221,8 @@ def group_curves(
         if place in points:
             raise ValueError(
                 f"`records` must have one point for each seed and {parameter!r}"
-                f" of a method. Received: two for {_about(record)}. Name the "
-                "setting that they differ in in `by`, or leave one out."
+                f" of a method. Received: two for {_about(record)}. Add the "
+                "setting in which they differ to `by`, or leave one out."
             )
         points[place] = record
     return {
@@ -242,14 +242,14 @@ def _curve(points, naturalness, recall, parameter):
             if value is None or not math.isfinite(value):
                 raise ValueError(
                     f"`records` must all have a finite {name!r}. Received: "
-                    f"{_about(record)}, without. Take another one, or report "
-                    "the point apart; a curve without it is another curve."
+                    f"{_about(record)}, without. Choose another key, or report "
+                    "the point separately: without it the curve is different."
                 )
             column.append(value)
     places = list(points)
     if None in places and len(places) > 1:
         raise ValueError(
-            f"`records` must have a {parameter!r} where a curve has several "
+            f"`records` must have a {parameter!r} if a curve has several "
             f"points. Received: {_about(points[None])}, without."
         )
     return Curve(*columns.values(), None if None in places else places)
@@ -261,7 +261,7 @@ def _about(record):
 
 
 def _read(by_seed, at, of, crossing):
-    """Values by seed, of the curves that go there."""
+    """Returns values by seed, of curves that reach the point."""
     low, high = at if isinstance(at, tuple | list) else (at, at)
     found = {}
     for seed, curve in by_seed.items():

@@ -5,43 +5,44 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: Which of several crossings is read off.
+from tfcap._printed import printed
+
+#: Which of several crossings counts.
 CROSSINGS = ("first", "last", "mean")
 
 
 class Curve:
     """Recall against naturalness along a parameter, such as lambda.
 
-    A method that is trained with several weights of its discriminative loss is
-    no point but a line: methods are compared where they are as natural as each
-    other, or as discriminative. Between two neighbors in the parameter, both
-    are interpolated linearly, together. Nothing is read off beyond the points:
-    what no mixture of neighbors reaches is NaN, with a warning that tells how
-    far the curve goes.
+    A method with several weights of its discriminative loss is a line rather
+    than a point: methods are compared at equal naturalness, or equal recall.
+    Between neighbors in the parameter, both are interpolated linearly. There
+    is no extrapolation: levels that the curve does not reach give NaN, with a
+    warning that names its range.
 
-    A curve of noisy points may cross a level several times. Which crossing
-    counts never depends on the value that is read off there, since the best of
-    several would grow with the noise:
+    A curve of noisy points may cross a level several times. The choice of the
+    crossing does not depend on its value, since the best of several would grow
+    with the noise:
 
-    - `recall_at()` takes the `"last"` one by default, the strongest
+    - `recall_at()` takes the `"last"` one by default, the largest
       discriminative weight at which captions are still so natural;
-    - `naturalness_at()` the `"first"` one, the weakest weight with which the
-      recall is reached.
+    - `naturalness_at()` the `"first"` one, the smallest weight that reaches
+      the recall.
 
-    `"mean"` averages all of them: a little closer where only noise makes a
-    curve waver, and on no branch at all where it really bends back.
+    `"mean"` averages all of them: more precise if only noise bends the curve,
+    and on neither branch if it really bends back.
 
     Args:
         naturalness: Float array of shape `(n,)`, such as CIDEr-D; more is
             better.
         recall: Float array of shape `(n,)`, in percent or not.
-        parameter: Float array of shape `(n,)`, by which the points are
-            ordered, from the most natural to the most discriminative end. The
-            order that they are given in by default.
+        parameter: Float array of shape `(n,)` that orders the points, from the
+            most natural to the most discriminative one. Defaults to their
+            given order.
 
     Raises:
-        ValueError: If there is no point, shapes differ, or a value is not
-            finite or a parameter there twice.
+        ValueError: If there is no point, shapes differ, a value is not finite,
+            or a parameter is repeated.
 
     Example:
 
@@ -57,8 +58,10 @@ class Curve:
 
     - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
       2019, section 7: Figure 3, whose tables are "extracted by interpolation".
-      What happens where a curve crosses twice is not said there.
+      The paper does not define the case of several crossings.
     """
+
+    __repr__ = printed
 
     def __init__(
         self,
@@ -89,7 +92,7 @@ class Curve:
         self.parameter = parameter[order]
 
     def recall_at(self, naturalness: float, crossing: str = "last") -> float:
-        """Recall where the captions are as natural as asked.
+        """Returns the recall at a level of naturalness.
 
         Args:
             naturalness: Float.
@@ -102,7 +105,7 @@ class Curve:
         return self._read("naturalness", naturalness, crossing)
 
     def naturalness_at(self, recall: float, crossing: str = "first") -> float:
-        """Naturalness where the recall is as asked.
+        """Returns the naturalness at a level of recall.
 
         Args:
             recall: Float.
@@ -117,7 +120,7 @@ class Curve:
     def crossings(
         self, naturalness: float | None = None, recall: float | None = None
     ) -> np.ndarray:
-        """All points of the line at a level, in the order of the parameter.
+        """Returns all points of the curve at a level, ordered by parameter.
 
         Args:
             naturalness: Float; or
@@ -125,7 +128,7 @@ class Curve:
 
         Returns:
             Float array of shape `(c, 2)` of naturalness and recall, without
-            rows where the curve does not go.
+            rows if the curve does not reach the level.
 
         Example:
 
@@ -156,23 +159,23 @@ class Curve:
         high: float | None = None,
         crossing: str = "last",
     ) -> float:
-        """Area under the recall between two values of naturalness.
+        """Computes the area under the recall between two values of naturalness.
 
         ```
         integral of recall_at(x) over x from low to high
         ```
 
-        exactly, not on a grid. Divided by `high - low` it is the mean recall
-        of that range, a comparison that does not hang on one level.
+        exactly, without a grid. Divided by `high - low` it is the mean recall
+        of the range, a comparison that does not depend on one level.
 
         Args:
-            low: Float, the least naturalness of the curve by default.
-            high: Float, the greatest by default.
-            crossing: String, as of `recall_at()`. Defaults to `"last"`.
+            low: Float. Defaults to the smallest naturalness of the curve.
+            high: Float. Defaults to the largest one.
+            crossing: String, as in `recall_at()`. Defaults to `"last"`.
 
         Returns:
             Float, in units of recall times naturalness; NaN with a warning
-            where the curve does not cover the range.
+            if the curve does not cover the range.
 
         Raises:
             ValueError: If `low` is greater than `high`.
@@ -235,8 +238,8 @@ def _values(name, values):
     if not np.isfinite(values).all():
         raise ValueError(
             f"`{name}` must be finite. Received: {name}={values.tolist()}. "
-            "A point that could not be measured is a finding of its own: "
-            "report it apart."
+            "Leave out a point that could not be measured, and report it "
+            "separately."
         )
     return values
 
@@ -244,22 +247,22 @@ def _values(name, values):
 def _warn(name, wanted, least, most):
     warnings.warn(
         f"The curve has no {name} of {wanted}: it goes from {least:.6g} to "
-        f"{most:.6g}, and nothing is extrapolated. The result is NaN.",
+        f"{most:.6g}, without extrapolation. The result is NaN.",
         stacklevel=4,
     )
 
 
 def pareto_front(x: ArrayLike, y: ArrayLike) -> np.ndarray:
-    """Indices of the points that no other point beats.
+    """Returns the indices of the points that no other point dominates.
 
     Args:
-        x: Float array of shape `(n,)`; more is better. Turn the sign of what
-            should be small.
+        x: Float array of shape `(n,)`; higher is better. Negate values for
+            which lower is better.
         y: Float array of shape `(n,)`.
 
     Returns:
-        Integer array of the indices for which none is as good in both and
-        better in one; the best in `x` first.
+        Integer array of the indices for which no other point is as good in
+        both and better in one; the best in `x` first.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Means over seeds, as lines to draw."""
+"""Lines of means over seeds, for figures."""
 
 import math
 from collections.abc import Callable
@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcap._printed import printed
 from tfcap.curves.aggregate import Aggregate
 from tfcap.curves.curve import Curve
 
-#: How seeds are shown beside their mean.
+#: How seeds are shown besides their mean.
 SPREADS = ("points", "interval", "band", "none")
 
 
@@ -22,11 +23,11 @@ class Line:
 
     Args:
         title: String.
-        x: Float array of shape `(n,)`, centers of seeds: their means.
+        x: Float array of shape `(n,)`, centers of seeds, such as means.
         y: Float array of shape `(n,)`.
         labels: List of `n` strings that describe the points.
-        whole: Boolean array of shape `(n,)`, whether all seeds are in it.
-        seeds: List of pairs of arrays, the same of each seed by itself.
+        whole: Boolean array of shape `(n,)`, whether all seeds are included.
+        seeds: List of pairs of arrays, `x` and `y` of each seed.
         low: Float array of shape `(n,)`, lower bounds of `y`, or `None`.
         high: Float array of shape `(n,)`, upper bounds.
         left: Float array of shape `(n,)`, lower bounds of `x`, or `None`.
@@ -34,9 +35,11 @@ class Line:
         band: Float array of shape `(m, 2)`, an outline, or `None`.
         places: Float array of shape `(n,)`, values of the parameter.
         names: List of `n` short strings to write beside the points.
-        joined: Boolean, whether there is a curve between the points: not
-            where the parameter is a word. Defaults to `True`.
+        joined: Boolean, whether the points are joined, unlike for a parameter
+            that is a word. Defaults to `True`.
     """
+
+    __repr__ = printed
 
     title: str
     x: np.ndarray
@@ -72,8 +75,8 @@ def mean_line(
         spread: One of `SPREADS`. Defaults to `"points"`, each seed by itself.
         aggregate: `Aggregate` of seeds. Defaults to `None`: their mean, and
             Student's interval.
-        seeds: Integer, how many seeds the method has in all, those without a
-            curve among them. Defaults to `None`: as many as `curves`.
+        seeds: Integer, total number of seeds of the method, including those
+            without a curve. Defaults to `None`, the number of curves.
 
     Returns:
         `Line`.
@@ -120,7 +123,7 @@ def mean_line(
 
 
 def _interval(values, aggregate):
-    """Center and bounds, NaN where one value has none."""
+    """Returns center and bounds, NaN for those of a single value."""
     found = aggregate(np.concatenate(values))
     return [b if math.isfinite(b) else math.nan for b in found]
 
@@ -134,21 +137,21 @@ def line_band(
     places: np.ndarray,
     aggregate: Aggregate | None = None,
 ) -> np.ndarray | None:
-    """Outlines the band in which the mean curve may run.
+    """Outlines the band of the mean curve.
 
     Seeds are interpolated between neighbors in the parameter, and their center
-    has an interval in both directions there: an ellipse. The band is what
-    these ellipses sweep over, drawn to both sides of the central curve, so it
-    is right whichever way the curve runs.
+    there has an interval in both directions, an ellipse. The band is the area
+    of these ellipses on both sides of the central curve, so that it is valid
+    for curves of any direction.
 
     Args:
         curves: Dict of `Curve` by seed.
         places: Float array of shape `(n,)`, the parameter's values, ascending.
-        aggregate: `Aggregate` of seeds, as of `mean_line()`.
+        aggregate: `Aggregate` of seeds, as in `mean_line()`.
 
     Returns:
-        Float array of shape `(m, 2)`, a closed outline, or `None` where fewer
-        than two seeds or places are shared by all.
+        Float array of shape `(m, 2)`, a closed outline, or `None` for fewer
+        than two seeds or shared places.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Networks that turn images into grids of features, whoever made them."""
+"""Networks that turn images into grids of features."""
 
 import collections
 import contextlib
@@ -35,15 +35,15 @@ class Backbone:
     """A network that turns images into a grid of features.
 
     Attributes:
-        name: String, kept in the feature file.
-        layer: String, the layer that is read, kept in the feature file.
+        name: String, stored in the feature file.
+        layer: String, the layer of the features, stored in the feature file.
         input_size: Pair of integers, height and width of its images.
         preprocessing: String: `"raw"` (pixels 0 to 255), `"unit"` (0 to 1),
             or `"caffe"`, `"tf"`, `"torch"` as in `keras.applications`.
         network: Function of a float tensor of shape `(B, height, width, 3)`
-            that returns a grid `(B, h, w, D)`, or `(B, P, D)` with tokens in
-            the rows of a square grid, perhaps after one class token and after
-            register tokens (which are left out).
+            that returns a grid `(B, h, w, D)`, or tokens `(B, P, D)` of a
+            square grid, row by row, optionally after a class token and
+            register tokens, which are left out.
         register_tokens: Integer, number of register tokens, as DINOv2 with
             registers and DINOv3 have 4 of them. Defaults to 0.
     """
@@ -56,7 +56,7 @@ class Backbone:
     register_tokens: int = 0
 
     def __call__(self, images):
-        """Features of images.
+        """Computes features of images.
 
         Args:
             images: Float array of shape `(B, height, width, 3)`, RGB, 0 to
@@ -78,12 +78,12 @@ class Backbone:
             grid = _unroll_tokens(grid, self.register_tokens)
         if grid.ndim != 4:
             raise ValueError(
-                "`layer` must give a grid (B, h, w, D), or the tokens of a "
+                "`layer` must return a grid (B, h, w, D), or the tokens of a "
                 f"square one. Received: layer={self.layer!r} of {self.name}, "
                 f"whose output has shape {grid.shape}, and register_tokens="
-                f"{self.register_tokens}. Name an earlier layer, or pass the "
-                "number of tokens between the class and the grid, 4 of DINOv2 "
-                "with registers and DINOv3, and square images."
+                f"{self.register_tokens}. Use an earlier layer, square images, "
+                "or the right number of register tokens, 4 for DINOv2 with "
+                "registers and DINOv3."
             )
         return grid
 
@@ -131,8 +131,8 @@ def named_backbone(
         A `Backbone`.
 
     Raises:
-        ValueError: If there is no such network, or if a preset is given other
-            weights.
+        ValueError: If the network is unknown, or if `weights` are given for a
+            preset.
         ImportError: If its package is not installed.
     """
     package, _, preset = name.partition(":")

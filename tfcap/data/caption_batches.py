@@ -1,4 +1,4 @@
-"""Batches of images and their captions, functions of seed and step."""
+"""Batches of images and captions, functions of seed and step."""
 
 import functools
 
@@ -17,51 +17,50 @@ class CaptionBatches(RowBatches):
     """Feeds images with their captions to a model, resumable at any step.
 
     The batch of global step `s` depends on `(seed, s)` alone: the order on
-    the seed and the epoch, captions and distractors that are drawn on the
-    seed and the step. A run that is resumed at step `s` with
-    `dataset(start_step=s)` sees what the uninterrupted one would have seen.
+    the seed and the epoch, drawn captions and distractors on the seed and the
+    step. A run that is resumed at step `s` with `dataset(start_step=s)` gets
+    the batches of the uninterrupted one.
 
-    A batch is a dict with `image` `(B, P, D)`, float32, the caption drawn,
-    `caption` `(B, 1, T)`, and all of the image, `references` `(B, N, T)`,
-    int32, both words, then EOS, then 0; with distractors, `distractor_image`
-    of shape `(distractors, P, D)`; with neighbours, `row` `(B,)`,
-    `neighbor_row` `(B, K)`, int32, and `neighbor_image` `(B, K, P, D)`, of the
-    features of the retriever where there are such; and with these,
-    `retriever_image` `(B, P, D)`. Where images have fewer positions than
-    others, there are `image_mask` `(B, P)` and others. `evaluation()` has the
-    first caption of each image, without distractors and neighbours.
+    A batch is a dict with `image` `(B, P, D)`, float32; a drawn caption,
+    `caption` `(B, 1, T)`, and all captions of the image, `references`
+    `(B, N, T)`, int32, words, then EOS, then 0; with distractors,
+    `distractor_image` `(distractors, P, D)`; with neighbors, `row` `(B,)`,
+    `neighbor_row` `(B, K)`, int32, and `neighbor_image` `(B, K, P, D)`; with
+    features of a retriever, `retriever_image` `(B, P, D)`, which neighbors
+    then have, too. If images differ in their number of positions, there are
+    masks such as `image_mask` `(B, P)`. `evaluation()` has the first caption
+    of each image, without distractors and neighbors.
 
-    No batch of a shuffled epoch holds an image twice: another caption would
-    pass for a wrong one in a loss that takes its negatives from the batch.
+    No batch of a shuffled epoch holds an image twice: its other caption would
+    be a wrong negative in a loss over the batch.
 
     Args:
         captions: `EncodedCaptions` of M images.
         features: Image features in the order of the captions: an array of
-            shape `(M, P, D)`, anything that gives one when indexed with an
-            array of rows (as `load_features(lazy=True)` does), or a function
+            shape `(M, P, D)`, an object that returns one when indexed with an
+            array of rows, such as `load_features(lazy=True)`, or a function
             of such an array. P is 1 for pooled features.
         batch_size: Integer, images in a batch, B.
         seed: Integer. Defaults to `0`.
-        shuffle: Boolean, whether the order is drawn anew in each epoch. If
-            false, it is that of `captions`, and with `epoch="captions"` those
-            of an image come together. Defaults to `True`.
-        epoch: String, what an epoch has once: `"images"`, each with a caption
-            that is drawn every time (as the papers train speakers), or
-            `"captions"` (as retrieval models are trained), of an image at
-            most one a batch, drawn anew each time. Defaults to `"images"`.
-        distractors: Integer, further images in each batch, of which no
-            caption is known. Under a distribution strategy each replica gets a
-            part of them, so that their number is best a multiple of that of
-            the replicas. Defaults to `0`.
+        shuffle: Boolean, whether each epoch has another order. If false, it is
+            that of `captions`, with the captions of an image side by side if
+            `epoch="captions"`. Defaults to `True`.
+        epoch: String, what an epoch has once: `"images"`, each with a drawn
+            caption, as the papers train speakers; or `"captions"`, as
+            retrieval models are trained, at most one of an image in a batch.
+            Defaults to `"images"`.
+        distractors: Integer, number of additional images in each batch,
+            without captions. Under a distribution strategy each replica gets a
+            part of them: use a multiple of the number of replicas. Defaults to
+            `0`.
         distractor_features: Features of the images that the distractors are
             drawn from, as `features`, but not a function.
-        neighbors: Integer array of shape `(M, K)`, rows of images that look
-            like each image, as `nearest_neighbors()` finds them, of which the
-            nearest may be too hard to tell apart. Defaults to `None`, none are
-            added.
+        neighbors: Integer array of shape `(M, K)`, rows of similar images, as
+            from `nearest_neighbors()`; the nearest ones may be too similar.
+            Defaults to `None`.
         retriever_features: Features of the same M images for a retriever that
-            does not read `features`, such as their embeddings in a space of
-            its own, `(M, 1, D)`. Defaults to `None`.
+            does not read `features`, such as their embeddings, `(M, 1, D)`.
+            Defaults to `None`.
 
     Example:
 
@@ -78,10 +77,10 @@ class CaptionBatches(RowBatches):
 
     - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
       2019: one caption of each image, B = 128
-    - Liu et al., Show, Tell and Discriminate, ECCV 2018, whose reward ranks
-      an image among unlabeled ones, too
+    - Liu et al., Show, Tell and Discriminate, ECCV 2018, whose reward also
+      ranks an image among unlabeled ones
     - Chaffin et al., Distinctive Image Captioning, 2024, whose reward ranks it
-      among similar ones; the released code keeps neighbours 3 and 4 of 5
+      among similar ones; the released code keeps neighbors 3 and 4 of 5
     """
 
     def __init__(
@@ -116,7 +115,7 @@ class CaptionBatches(RowBatches):
         return len(self.captions)
 
     def batch(self, step):
-        """The training batch of a global step, as NumPy arrays."""
+        """Returns the training batch of a global step, as NumPy arrays."""
         rows = self.rows(step)
         if self.epoch == "captions":
             numbers = self._number_of[rows][:, None]
@@ -129,7 +128,7 @@ class CaptionBatches(RowBatches):
         return inputs if self.neighbors is None else self._mined(inputs, rows)
 
     def inputs(self, rows: NDArray, numbers: NDArray | None = None) -> dict:
-        """The dict of inputs of some images, as NumPy arrays.
+        """Returns the inputs of some images, as NumPy arrays.
 
         Args:
             rows: Integer array of shape `(B,)`.
@@ -255,12 +254,11 @@ class CaptionBatches(RowBatches):
 def spread_captions(
     counts: NDArray, batch_size: int, rng: np.random.Generator
 ) -> NDArray:
-    """Puts captions into batches, none of which has an image twice.
+    """Puts captions into batches, with at most one of an image in each.
 
-    A second caption of an image would be a negative of the first where a loss
-    takes the batch's other captions for wrong ones. In a plain shuffle of
-    Flickr8k each batch of 128 has about one such pair, and as it is nearly as
-    good as the truth, it is what a hardest negative finds.
+    In a loss over the batch, a second caption of an image would be a negative
+    of the first. In a plain shuffle of Flickr8k each batch of 128 has about
+    one such pair, which is the hardest negative, since it is true.
 
     Captions are dealt like cards, image after image in a random order, so
     that those of an image, which follow one another, go to as many batches.

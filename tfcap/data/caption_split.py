@@ -1,4 +1,4 @@
-"""Images and what people say of them."""
+"""Captions of the images of a split."""
 
 import dataclasses
 import functools
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tfcap._io import malformed
+from tfcap._printed import printed
 from tfcap.data.entry_problems import FIX
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
@@ -20,19 +21,20 @@ class CaptionSplit:
 
     Attributes:
         image_ids: List of distinct integers or strings.
-        captions: List, as long, of lists of strings, as people wrote them.
-        filenames: List, as long, of strings, path of each image as the file
-            gives it; empty where it does not.
-        splits: List, as long, of strings, such as `"train"`; empty where the
-            file has none.
-        tokens: List, as long, of lists of lists of words, where the file has
-            them, as Karpathy's do; or None.
+        captions: List of lists of strings, the captions of each image.
+        filenames: List of strings, path of each image in the file; empty if
+            the file has none.
+        splits: List of strings, such as `"train"`; empty if the file has none.
+        tokens: List of lists of lists of words, if the file has them, as
+            Karpathy's files do; or `None`.
         source: String, the file.
-        skipped_captions: Integer, captions that were left out: empty ones,
-            and those that the file says do not count.
-        skipped_images: Tuple of the ids of images that were left out, since
-            they have no other caption.
+        skipped_captions: Integer, number of captions that were left out: empty
+            ones, and those that the file marks as invalid.
+        skipped_images: Tuple of the ids of images without other captions,
+            which were left out.
     """
+
+    __repr__ = printed
 
     image_ids: list
     captions: list
@@ -62,12 +64,12 @@ class CaptionSplit:
         return [caption_tokenize_batch(texts) for texts in self.captions]
 
     def word_counts(self) -> Counter:
-        """How often words are said in all captions."""
+        """Counts the words of all captions."""
         sentences = itertools.chain.from_iterable(self.words)
         return Counter(itertools.chain.from_iterable(sentences))
 
     def select(self, image_ids) -> "CaptionSplit":
-        """The images of a list, such as one side of a paper's own split.
+        """Selects the images of a list, such as a paper's own split.
 
         Args:
             image_ids: Sequence of image ids, or of file names: as the file of
@@ -94,7 +96,7 @@ class CaptionSplit:
         return self.take(find_rows(self, image_ids, "image_ids"))
 
     def take(self, rows: Sequence[int]) -> "CaptionSplit":
-        """The images at some rows.
+        """Selects the images at some rows.
 
         Args:
             rows: Sequence of integers.
@@ -157,7 +159,7 @@ class ImageEntries:
         for image_id, split in zip(self.images, splits if any(splits) else ()):
             if not split:
                 where, hint = f"image {image_id!r:.60}", FIX
-                problem = "there is no split, as others have"
+                problem = "the split is missing, unlike for others"
                 raise malformed(self.path, where, problem, hint)
         return CaptionSplit(
             [*self.images], entries, names, splits, source=str(self.path)

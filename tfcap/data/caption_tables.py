@@ -87,7 +87,7 @@ def read_table(path: str | os.PathLike, content: bytes) -> ImageEntries:
                 try:
                     row[name] = json.loads(row[name])
                 except (ValueError, RecursionError) as error:
-                    problem = f"`{name}` is no list of JSON"
+                    problem = f"`{name}` is not a JSON list"
                     where, hint = f"line {number}", "Write lists as JSON."
                     raise malformed(path, where, problem, hint) from error
     return read_records(path, "line", records)

@@ -52,34 +52,34 @@ def load_captions(
       rows, columns with numbers, or a list;
     - a list of rows in JSON, such as TextCaps' `data`.
 
-    Which it is shows in the file. Every entry is checked, since a caption too
-    few shows in no score, and the first that is wrong is named.
+    The format is detected. Every entry is checked, since a missing caption
+    would change scores in silence, and the first wrong one is reported.
 
     Args:
         path: String or path, gzipped or not.
-        split: String or list of strings, optional, which splits to read;
-            several may be joined by a plus, `"train+restval"`, and `"all"` are
-            all. Must be given if the file has several. A file without splits
-            has those of the lists of Flickr8k or TGIF beside it, `"train"`,
-            `"val"` and `"test"`. Of lists of one's own, see
-            `CaptionSplit.select()`.
+        split: String or list of strings, the splits to read; several may be
+            joined by a plus, `"train+restval"`, and `"all"` reads all of
+            them. Required if the file has several. A file without splits has
+            those of the lists of Flickr8k or TGIF beside it, `"train"`,
+            `"val"` and `"test"`. For your own lists, see
+            `CaptionSplit.select()`. Optional.
         skip_empty: Boolean, whether captions without words, and images
-            without captions, are left out instead of rejected; the result says
-            how many (`skipped_captions`, `skipped_images`). Defaults to
+            without captions, are left out rather than rejected; the result
+            counts them (`skipped_captions`, `skipped_images`). Defaults to
             `False`.
 
     Returns:
         A `CaptionSplit`, in the order of the images in the file. Image ids
-        are those of COCO, where a file of Karpathy's has them, or else the
-        file's own; where it has file names alone, these are the ids, but for
-        photos of Flickr, which are known by the number that names begin with,
-        and GIFs of TGIF, known by the last part of the URL. Five captions of
-        Flickr8k are of an image that does not exist,
-        `2258277193_586949ec62.jpg.1`, and are left out.
+        are COCO's, if a file of Karpathy's has them, else the file's own; for
+        file names alone, these are the ids, except for photos of Flickr, whose
+        ids are the numbers at the beginning of their names, and GIFs of TGIF,
+        whose ids are the last part of the URL. Five captions of Flickr8k
+        belong to an image that does not exist, `2258277193_586949ec62.jpg.1`,
+        and are left out.
 
     Raises:
-        ValueError: If the file is cut off or malformed, or has no such split.
-            Names the file, the entry, and what to do.
+        ValueError: If the file is truncated or malformed, or the split is
+            missing.
 
     Example:
 
@@ -112,7 +112,7 @@ def load_captions(
         elif isinstance(rows, list):
             entries = _read_rows(path, rows)
         else:
-            problem = "`images` is no list of images"
+            problem = "`images` is not a list of images"
             raise malformed(path, "", problem, _LAYOUTS)
     whole = entries.to_split()
     if split is None and _DOMAINS >= {*whole.splits}:

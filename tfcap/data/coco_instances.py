@@ -27,8 +27,7 @@ def load_instances(path: str | os.PathLike) -> dict:
         image in which nothing is annotated.
 
     Raises:
-        ValueError: If the file is cut off or malformed. Names the file, the
-            entry, and what to do.
+        ValueError: If the file is truncated or malformed.
 
     Example:
 

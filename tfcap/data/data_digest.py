@@ -1,4 +1,4 @@
-"""A digest of data, which distinguishes data sets of one name and size."""
+"""Digests of data sets."""
 
 import hashlib
 import json
@@ -13,10 +13,10 @@ _SAMPLE = 256
 
 
 def data_digest(**parts):
-    """SHA-256 of named parts of a data set.
+    """Computes the SHA-256 of named parts of a data set.
 
     Args:
-        **parts: Arrays, or anything that JSON can hold: ids, captions, words,
+        **parts: Arrays, or values that JSON can hold: ids, captions, words,
             digests of features.
 
     Returns:
@@ -42,19 +42,18 @@ def data_digest(**parts):
 
 
 def feature_digest(features, total: int | None = None):
-    """SHA-256 of image features; of a large file, its stored digest.
+    """Computes the SHA-256 of image features.
 
-    The digest is that of one CRC-32 a row. A feature file holds these: nothing
-    is read for the digest. Rows of an array are in memory. Of a function, 256
-    rows that are spread evenly are read and stand for all.
+    It is the digest of a CRC-32 of every row. A feature file holds these, so
+    that no features are read. For a function, 256 evenly spaced rows are read.
 
     Args:
-        features: What `tfcap.data.CaptionBatches` takes as `features`.
-        total: Integer, the number of rows of a function.
+        features: As in `tfcap.data.CaptionBatches`.
+        total: Integer, number of rows of a function.
 
     Returns:
-        String of 64 hexadecimal digits. Of a feature file, it is that of the
-        same float16 rows as an array.
+        String of 64 hexadecimal digits. A feature file has the digest of the
+        array of its float16 rows.
 
     Example:
 

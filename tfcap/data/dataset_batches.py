@@ -1,25 +1,26 @@
-"""Batches of a data set of one's own, functions of the step or the epoch."""
+"""Batches of your own data, functions of the step or the epoch."""
 
 import functools
 import itertools
 
 import numpy as np
 
+from tfcap._printed import printed
 from tfcap.data.step_pipeline import StepBatches
 from tfcap.data.step_pipeline import batch_spec
 from tfcap.data.step_pipeline import check_batch_size
 from tfcap.data.step_pipeline import resumable
 from tfcap.data.step_pipeline import shared_by_rows
 
-#: Batches of an epoch that are looked at for being the same again.
+#: Batches of an epoch that are compared with a second call's.
 _COMPARED = 4
 
 
 class DatasetBatches(StepBatches):
     """Feeds batches that are a function of the global step.
 
-    A run with `tfcap.training.Resume` begins anywhere in them, and reads
-    nothing of what it has seen:
+    A run with `tfcap.training.Resume` begins at any step, without reading the
+    batches before:
 
     ```
     batches = tfcap.data.DatasetBatches.from_arrays(arrays, batch_size=50)
@@ -56,31 +57,31 @@ class DatasetBatches(StepBatches):
 
     @classmethod
     def from_arrays(cls, arrays, batch_size=32, seed=0, shuffle=True):
-        """Batches of the rows of arrays, in another order in each epoch.
+        """Makes batches of the rows of arrays, in another order each epoch.
 
         The last batch of an epoch may be smaller.
 
         Args:
-            arrays: Array, or dict, tuple or list of arrays or of such, of the
-                same number of rows.
+            arrays: Array, or nest of dicts, tuples and lists of arrays, with
+                equal numbers of rows.
             batch_size: Integer. Defaults to `32`.
-            seed: Integer, which the order depends on. Defaults to `0`.
+            seed: Integer, of the order. Defaults to `0`.
             shuffle: Boolean. Defaults to `True`.
 
         Returns:
             `DatasetBatches`.
 
         Raises:
-            ValueError: If the arrays differ in their rows, or `batch_size`
-                makes no batch.
+            ValueError: If the arrays differ in their rows, or `batch_size` is
+                not positive.
         """
         sizes = []
         arrays = _mapped(np.asarray, arrays)
         _mapped(lambda array: sizes.append(len(array)), arrays)
         if not sizes or min(sizes) != max(sizes):
             raise ValueError(
-                "`arrays` must have the same number of rows, each. Received: "
-                f"arrays of {sizes} rows."
+                "`arrays` must have equal numbers of rows. Received: arrays "
+                f"of {sizes} rows."
             )
         total = sizes[0]
         check_batch_size(batch_size)
@@ -104,8 +105,8 @@ class DatasetBatches(StepBatches):
 class Epochs:
     """Feeds any data set of one epoch, resumable at any step.
 
-    A function makes the data of an epoch of its number, so that a run begins
-    at any epoch; within it, it reads forward:
+    A function makes the data of any epoch, so that a run begins at any epoch,
+    and reads forward within it:
 
     ```
     batches = tfcap.data.Epochs(
@@ -116,16 +117,16 @@ class Epochs:
     Args:
         make: Function from the number of an epoch to its batches: a
             `tf.data.Dataset`, a `keras.utils.PyDataset`, a generator, a
-            PyTorch `DataLoader` or another iterable. It must make the same
-            batches of a number whenever it is called: shuffle with
-            `seed=epoch`. What `tf.data` shuffles depends on the seed of
-            `keras.utils.set_random_seed()`, too.
-        steps_per_epoch: Integer, batches of an epoch, of which there may be
-            more. Defaults to `None`, as many as the data say there are.
+            PyTorch `DataLoader` or another iterable. It must return the same
+            batches of an epoch at every call: shuffle with `seed=epoch`. The
+            order of `tf.data` also depends on the seed of
+            `keras.utils.set_random_seed()`.
+        steps_per_epoch: Integer, number of batches to read of an epoch.
+            Defaults to `None`, the length of the data.
 
     Raises:
-        ValueError: If the length is not known, if an epoch has fewer batches,
-            or if the same epoch, made again, has others.
+        ValueError: If the length is unknown, if an epoch has fewer batches, or
+            if a second call returns other batches.
 
     Example:
 
@@ -140,13 +141,15 @@ class Epochs:
     True
     """
 
+    __repr__ = printed
+
     def __init__(self, make, steps_per_epoch=None):
         self.make = make
         known = _length(make(0))
         if steps_per_epoch is None and known is None:
             raise ValueError(
-                "`steps_per_epoch` must be given for data that do not know "
-                f"their length. Received: make(0)={make(0)}. Count its batches."
+                "`steps_per_epoch` must be given for data of unknown length. "
+                f"Received: make(0)={make(0)}. Count its batches."
             )
         self.steps_per_epoch = steps_per_epoch or known
         first, again = (
@@ -156,7 +159,7 @@ class Epochs:
         _check_same(first, again)
 
     def dataset(self, epochs=1, start_step=0):
-        """Training batches, as those of `DatasetBatches.dataset()`."""
+        """Returns training batches, as `DatasetBatches.dataset()`."""
         import tensorflow as tf
 
         first, done = divmod(start_step, self.steps_per_epoch)
@@ -169,6 +172,8 @@ class Epochs:
         dataset = tf.data.Dataset.from_generator(
             batches, output_signature=batch_spec(self._first)
         )
+        count = epochs * self.steps_per_epoch - start_step
+        dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
         return resumable(
             shared_by_rows(dataset.prefetch(4)),
             self.steps_per_epoch,
@@ -191,14 +196,14 @@ class Epochs:
             yield _mapped(np.asarray, batch)
         if number < steps:
             raise ValueError(
-                "`make` must make `steps_per_epoch` batches of every epoch. "
+                "`make` must return `steps_per_epoch` batches of every epoch. "
                 f"Received: {number} batches of epoch {epoch}, and "
                 f"steps_per_epoch={steps}."
             )
 
 
 def _length(data):
-    """Number of batches, `None` where it is not known."""
+    """Returns the number of batches, `None` if it is unknown."""
     if hasattr(data, "cardinality"):
         known = int(data.cardinality())
         return known if known >= 0 else None
@@ -206,7 +211,7 @@ def _length(data):
 
 
 def _mapped(function, nest):
-    """A nest of what a function makes of each array; lists become tuples."""
+    """Maps a function over a nest of arrays; lists become tuples."""
     if isinstance(nest, dict):
         return {key: _mapped(function, part) for key, part in nest.items()}
     if isinstance(nest, list | tuple):
@@ -215,7 +220,7 @@ def _mapped(function, nest):
 
 
 def _check_same(first, again):
-    """Rejects batches that another call has made others."""
+    """Rejects batches that differ between two calls."""
 
     def content(batches):
         parts = []
@@ -224,8 +229,8 @@ def _check_same(first, again):
 
     if content(first) != content(again):
         raise ValueError(
-            "`make` must make the same batches of an epoch whenever it is "
-            "called. Received: a function whose epoch 0 has others when it is "
-            "made again. Shuffle in it with `seed=epoch`, and draw with a "
-            "generator that is made of the epoch."
+            "`make` must return the same batches of an epoch at every call. "
+            "Received: a function whose epoch 0 differs between two calls. "
+            "Shuffle with `seed=epoch`, and draw with a generator seeded by "
+            "the epoch."
         )

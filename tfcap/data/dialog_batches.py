@@ -1,4 +1,4 @@
-"""Batches of dialogs, each a pure function of seed and step."""
+"""Batches of dialogs, functions of seed and step."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ class DialogBatches(RowBatches):
 
     The batch of global step `s` depends on `(seed, s)` alone: the order of
     the dialogs on the seed and the epoch, the negatives on the seed and the
-    step. A run that is resumed at step `s` with `dataset(start_step=s)` sees
-    what the uninterrupted one would have seen.
+    step. A run that is resumed at step `s` with `dataset(start_step=s)` gets
+    the batches of the uninterrupted one.
 
     A batch is a dict with `image` `(B, P, D)`, `question` `(B, R, Tq)`,
     `history` `(B, R, Th)` and `answer` `(B, R, Ta)`; with negatives, a pair:
@@ -26,29 +26,29 @@ class DialogBatches(RowBatches):
 
     With negatives, a question's candidates are the truth, then `negatives` of
     its own wrong options, then `in_batch_negatives` of the wrong options drawn
-    by the other questions of the batch. Labels are 1 for the truth, 0 for a
-    wrong answer, -1 for what must not count: a "wrong" answer that reads like
-    the truth, and the rounds that are absent.
+    for the other questions of the batch. Labels are 1 for the truth, 0 for a
+    wrong answer, -1 for entries to ignore: a "wrong" answer that equals the
+    truth, and absent rounds.
 
     Args:
         dialogs: `EncodedDialogs` of M dialogs.
         features: Image features in the order of the dialogs: an array of
-            shape `(M, P, D)`, anything that gives one when indexed with an
-            array of rows (as `load_features(lazy=True)` does), or a function
+            shape `(M, P, D)`, an object that returns one when indexed with an
+            array of rows, such as `load_features(lazy=True)`, or a function
             of such an array.
         batch_size: Integer, dialogs in a batch, B.
         seed: Integer. Defaults to `0`.
-        negatives: Integer, W, wrong options drawn of each question's own.
+        negatives: Integer, W, number of a question's own wrong options.
             Defaults to `0`: no candidates and no labels.
-        in_batch_negatives: Integer, K, drawn from other questions. Defaults
-            to `0`.
+        in_batch_negatives: Integer, K, number of those of other questions.
+            Defaults to `0`.
         shuffle: Boolean. Defaults to `True`.
 
     Reference:
 
     - Lu et al., Best of Both Worlds, NIPS 2017, sections 3.2 and 4. The
-      authors' code looks the truth up in the wrong place and draws it as a
-      negative for a fifth of the questions; here it never is.
+      authors' code reads the truth at a wrong index and draws it as a negative
+      for a fifth of the questions; here it never is a negative.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class DialogBatches(RowBatches):
         return len(self.dialogs)
 
     def batch(self, step):
-        """The training batch of a global step, as NumPy arrays."""
+        """Returns the training batch of a global step, as NumPy arrays."""
         rows = self.rows(step)
         inputs = self.inputs(rows)
         if not self.negatives:
@@ -81,7 +81,7 @@ class DialogBatches(RowBatches):
         return inputs, labels
 
     def inputs(self, rows: NDArray) -> dict:
-        """The dict of inputs of some dialogs, as NumPy arrays.
+        """Returns the inputs of some dialogs, as NumPy arrays.
 
         Args:
             rows: Integer array of shape `(B,)`.
@@ -94,7 +94,7 @@ class DialogBatches(RowBatches):
         }
 
     def candidates(self, rows: NDArray, rng: np.random.Generator) -> NDArray:
-        """Candidates of some dialogs' questions, and their labels.
+        """Returns candidates of some dialogs' questions, and their labels.
 
         Args:
             rows: Integer array of shape `(B,)`.
@@ -140,7 +140,7 @@ class DialogBatches(RowBatches):
         if not bool(others) <= self.negatives < max(width, 1):
             raise ValueError(
                 "`negatives` must be less than the number of options, and at "
-                "least 1 where `in_batch_negatives` are drawn of them. "
+                "least 1 if `in_batch_negatives` are drawn from them. "
                 f"Received: negatives={self.negatives} of {width} options, "
                 f"in_batch_negatives={others}."
             )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcap._printed import printed
 from tfcap.data.entry_problems import listed
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
@@ -22,15 +23,15 @@ from tfcap.text.caption_rules import TOKEN
 def build_vocabulary(split: Any, min_count: int = 5) -> Vocabulary:
     """Builds the vocabulary of the captions or dialogs of a split.
 
-    Of dialogs, captions count once each, questions and answers as often as
-    they occur; other options do not count. Pass the training split only.
+    In dialogs, captions count once, questions and answers as often as they
+    occur; other options do not count. Pass only the training split.
 
     Args:
         split: `CaptionSplit` or `VisDialSplit`.
-        min_count: Integer, least number of occurrences of a word that is
-            kept. Defaults to `5`. Papers on COCO and Flickr30k keep words
-            that occur more than 5 times, `min_count=6`; their 9,487 words of
-            COCO (the unknown word among them) are of all splits together.
+        min_count: Integer, minimum number of occurrences of a word. Defaults
+            to `5`. Papers on COCO and Flickr30k keep words that occur more
+            than 5 times, `min_count=6`; their 9,487 words of COCO, with the
+            unknown word, are from all splits.
 
     Returns:
         A `tfcap.text.Vocabulary`.
@@ -55,18 +56,18 @@ def build_vocabulary(split: Any, min_count: int = 5) -> Vocabulary:
 class EncodedCaptions:
     """A `CaptionSplit` in word ids.
 
-    M is the number of images, N of captions of the image that has most, T of
-    words of a caption, its end token included.
+    M is the number of images, N the maximum number of captions of an image, T
+    the number of words of a caption, with its end token.
 
     Attributes:
         image_ids: Array of shape `(M,)`: int64, or object where an id is
             text.
         references: Int32 array of shape `(M, N, T)`: words, then EOS, then
-            padding (0, or that of a tokenizer). Where an image has fewer
-            captions, the last rows are all padding; a caption without any
-            words (of punctuation alone) is an EOS.
-        texts: List of M lists of strings, the captions as people wrote them:
-            what scores on the host compare with.
+            padding (0, or that of a tokenizer). If an image has fewer
+            captions, the last rows are all padding; a caption without words
+            (of punctuation alone) is an EOS.
+        texts: List of M lists of strings, the original captions, for scores
+            on the host.
         vocabulary: The `tfcap.text.Vocabulary` of the ids.
 
     Example:
@@ -80,6 +81,8 @@ class EncodedCaptions:
     (array([[4, 5, 2, 0],
            [4, 5, 2, 0]], dtype=int32), array([1, 2]))
     """
+
+    __repr__ = printed
 
     image_ids: np.ndarray
     references: np.ndarray
@@ -97,9 +100,8 @@ class EncodedCaptions:
             vocabulary: `tfcap.text.Vocabulary`, or a tokenizer that
                 `tfcap.text.as_vocabulary()` reads.
             max_length: Integer, T, at least 2. Captions are cut to
-                `max_length - 1` words, so that each has its end token, even
-                in the middle of a phrase: a length that cuts few is better.
-                Defaults to `16`, as in the papers.
+                `max_length - 1` words and an end token; choose a length that
+                cuts few. Defaults to `16`, as in the papers.
 
         Returns:
             An `EncodedCaptions`.
@@ -119,7 +121,7 @@ class EncodedCaptions:
         if bare:
             raise ValueError(
                 "`split` must hold a caption of every image. Received: "
-                f"{len(bare):,} of {len(split):,} images without "
+                f"{len(bare):,} of {len(split):,} images without a caption "
                 f"({listed(bare)}). Leave these images out."
             )
         sentences = list(itertools.chain.from_iterable(words))
@@ -148,11 +150,10 @@ class EncodedCaptions:
         return np.count_nonzero(first != self.vocabulary.pad, axis=-1)
 
     def document_frequencies(self) -> DocumentFrequencies:
-        """Document frequencies over the images, counted at the first call.
+        """Returns document frequencies over the images, counted once.
 
-        Counted are the captions as they are here: cut, with words that the
-        vocabulary lacks as the unknown word, and with their end tokens. That
-        is what a reward reads of a batch.
+        They count the encoded captions, which a reward reads in a batch: cut,
+        with the unknown word, and with end tokens.
 
         Returns:
             A `tfcap.text.DocumentFrequencies`.
@@ -169,9 +170,9 @@ class EncodedCaptions:
 def tokenize_captions(texts: Any):
     """Splits captions into words as `tfcap.text.caption_tokenize()` does.
 
-    For `tf.data` pipelines and for models that are exported with their text
-    processing. The host and the graph follow one list of rules. Needs the
-    package tensorflow-text: `pip install 'tfcap[text]'`.
+    For `tf.data` pipelines and models that are exported with their text
+    processing. Host and graph share one list of rules. It needs the package
+    tensorflow-text: `pip install 'tfcap[text]'`.
 
     Args:
         texts: String tensor of shape `(B,)`. Bytes that are not UTF-8 count as

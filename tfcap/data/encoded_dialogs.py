@@ -5,11 +5,12 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._printed import printed
 from tfcap.text import Vocabulary
 from tfcap.text import as_vocabulary
 from tfcap.text import word_tokenize
 
-#: What dialogs have beside their texts.
+#: Entries of dialogs besides their texts.
 _OF_DIALOGS = (
     *("image_ids", "question_index", "answer_index"),
     *("options", "gt_index", "relevance"),
@@ -20,10 +21,9 @@ _OF_DIALOGS = (
 class EncodedDialogs:
     """A `VisDialSplit` in word ids: one table per kind of text.
 
-    Rows are padded on the right with 0. Tables are no wider than their
-    longest row, so that short dialogs cost little; with the published data
-    they have the full widths, 24, 16 and 8 + 1. M is the number of dialogs, R
-    of rounds, N of options.
+    Rows are padded on the right with 0, to the longest row of a table; with
+    the published data tables have the full widths, 24, 16 and 8 + 1. M is the
+    number of dialogs, R of rounds, N of options.
 
     Attributes:
         image_ids: Integer array of shape `(M,)`.
@@ -38,6 +38,8 @@ class EncodedDialogs:
         vocabulary: The `tfcap.text.Vocabulary` of the ids.
         history_length: Integer, width of `history()`, Th.
     """
+
+    __repr__ = printed
 
     image_ids: np.ndarray
     captions: np.ndarray
@@ -66,13 +68,13 @@ class EncodedDialogs:
         Args:
             split: `VisDialSplit`.
             vocabulary: `tfcap.text.Vocabulary`.
-            caption_length: Integer, words of a caption that are kept.
-            question_length: Integer, words of a question that are kept.
-            answer_length: Integer, words of an answer that are kept, EOS not
-                counted.
+            caption_length: Integer, maximum number of words of a caption.
+            question_length: Integer, maximum number of words of a question.
+            answer_length: Integer, maximum number of words of an answer,
+                without EOS.
             tables: Pair of arrays, the `questions` and `answers` of another
-                split that has the same lists of texts, encoded alike. Defaults
-                to `None`.
+                split with the same lists of texts and lengths. Defaults to
+                `None`.
 
         Returns:
             An `EncodedDialogs`. The defaults are the paper's.
@@ -83,7 +85,7 @@ class EncodedDialogs:
         vocabulary = as_vocabulary(vocabulary)
         if not vocabulary.is_words or vocabulary.pad != 0:
             raise ValueError(
-                "`vocabulary` must be one of whole words, padded with 0. "
+                "`vocabulary` must have whole words and padding 0. "
                 f"Received: vocabulary={vocabulary!r}, padded with "
                 f"{vocabulary.pad}. Build one by "
                 "`tfcap.data.build_vocabulary()`."
@@ -114,7 +116,7 @@ class EncodedDialogs:
         return len(self.image_ids)
 
     def select(self, rows: NDArray) -> "EncodedDialogs":
-        """The dialogs at some rows; the tables of texts stay whole.
+        """Selects the dialogs at some rows, with all tables of texts.
 
         Args:
             rows: Integer array of row numbers.
@@ -133,23 +135,23 @@ class EncodedDialogs:
         return self.question_index.shape[1]
 
     def question(self, rows):
-        """Questions of some dialogs: rows `(B,)` to ids `(B, R, Tq)`."""
+        """Returns questions of dialogs: rows `(B,)` to ids `(B, R, Tq)`."""
         return _gather(self.questions, self.question_index[rows])
 
     def answer(self, rows):
-        """Human answers of some dialogs: rows `(B,)` to `(B, R, Ta)`."""
+        """Returns human answers of dialogs: rows `(B,)` to `(B, R, Ta)`."""
         return _gather(self.answers, self.answer_index[rows])
 
     def history(self, rows: NDArray) -> NDArray:
-        """The history before each question of some dialogs.
+        """Returns the history before each question of some dialogs.
 
         Args:
             rows: Integer array of shape `(B,)`.
 
         Returns:
             Integer array of shape `(B, R, Th)`. Row 0 is the caption, row r
-            is question r-1 followed by the words of answer r-1; a round that
-            is absent has an empty history, too.
+            is question r-1 followed by the words of answer r-1; an absent
+            round has an empty history.
         """
         rows = np.asarray(rows)
         history = np.zeros((len(rows), self.rounds, self.history_length), "i4")

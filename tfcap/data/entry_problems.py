@@ -1,4 +1,4 @@
-"""Checks of what the entries of a file hold."""
+"""Checks of the entries of a file."""
 
 import os
 from typing import Any
@@ -12,7 +12,7 @@ _SHOWN = 5
 
 
 def is_image_id(value):
-    """Check whether a value may identify an image: an integer or a string."""
+    """Returns whether a value may identify an image: an integer or a string."""
     return type(value) is int or isinstance(value, str) and value != ""
 
 
@@ -39,21 +39,21 @@ def field(
     hint: str = FIX,
     default: Any = None,
 ) -> Any:
-    """A field of an entry, if it is as it should be.
+    """Returns a checked field of an entry.
 
     Args:
         path: String or path of the file, for the message.
         where: String, the place of the entry in the file.
-        entry: What should be an object.
+        entry: The entry, which must be an object.
         key: String, name of the field.
-        kind: String, such as `"text"`, what it should hold.
-        hint: String, a sentence that says what to do.
-        default: Value of a field that is absent. Defaults to `None`, which is
+        kind: String, kind of its value, such as `"text"`.
+        hint: String, a sentence on what to do.
+        default: Value of an absent field. Defaults to `None`, which is
             rejected.
 
     Raises:
-        ValueError: If the entry is not an object or the field holds something
-            else. Names the file, the place, and what to do.
+        ValueError: If the entry is not an object or the value has another
+            kind.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Running a backbone over images or videos, into the feature file."""
+"""Extraction of features of images or videos by a backbone."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -29,13 +29,13 @@ def extract_features(
 ):
     """Writes the features of images or videos to a feature file, resumably.
 
-    Called again with the same arguments after an interruption, it goes on
-    with the images that are not done; a finished file is left as it is.
+    Called again with the same arguments after an interruption, it continues
+    with the missing images; a finished file is not changed.
 
-    Of a video, each frame has a place where an image has a position: `P =
-    frames`, each the mean of its grid. So every speaker takes videos.
-    Show-and-tell averages the frames, as the published models of TGIF do; the
-    others attend to them. Neither knows which frame comes first.
+    The positions of a video are its frames, each the mean of its grid, so that
+    every speaker takes videos. Show-and-tell averages the frames, as the
+    published models of TGIF do; the others attend to them. Neither knows the
+    order of the frames.
 
     Args:
         backbone: `Backbone`, or the name of one, such as
@@ -51,16 +51,15 @@ def extract_features(
         batch_size: Integer. Defaults to `32`.
         progress: Boolean, whether to show a progress bar.
         skip_unreadable: Boolean, whether images that are absent, damaged, or
-            larger than Pillow reads are left out instead of rejected. They are
-            reported, now and whenever the features are read. Defaults to
-            `False`.
-        frames: Integer, frames that are taken of each video, as evenly as they
-            come; a video of fewer repeats some. Defaults to `None`: images.
+            too large for Pillow are left out rather than rejected. They are
+            reported, also when the features are read. Defaults to `False`.
+        frames: Integer, number of evenly spaced frames of each video; a
+            shorter video repeats some. Defaults to `None`, for images.
 
     Raises:
         ValueError: If an image cannot be read, or if the file was begun with
-            another backbone or other images; names the image or the file.
-        OSError: If the disk fails, or if there can be no such file.
+            another backbone or other images.
+        OSError: If the disk fails, or the file cannot be made.
 
     Example: TGIF's videos are `[(name, f"gifs/{name}.gif") for name in
     split.image_ids]`; here, one that brightens, and one that does not.
@@ -131,7 +130,7 @@ def _write(writer, batches, encode, progress):
 
 
 def leave_out(writer: FeatureWriter, skipped: dict | None):
-    """Gives the file its name, and says what was left out.
+    """Finishes the file, and reports what was left out.
 
     Args:
         skipped: Dict of row to a string, the reason; or None.
@@ -141,9 +140,9 @@ def leave_out(writer: FeatureWriter, skipped: dict | None):
     """
     if skipped and not writer.done.any():
         raise ValueError(
-            "`images` must be readable. Received: none of "
-            f"{len(skipped):,} that is, such as {[*skipped.values()][0]}. See "
-            "that the paths are those of the images."
+            "`images` must be readable. Received: no readable image of "
+            f"{len(skipped):,}, such as {[*skipped.values()][0]}. Check the "
+            "paths of the images."
         )
     writer.finish(skipped)
     if skipped:
@@ -215,7 +214,7 @@ def read_image(image, size: tuple[int, int]) -> NDArray:
 
 
 def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
-    """Reads some frames of a video, as `read_image()` reads an image.
+    """Reads frames of a video, as `read_image()` reads an image.
 
     Returns:
         Float32 array of shape `(frames, height, width, 3)`.
@@ -238,7 +237,7 @@ def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
 
 
 def _read(source, of_file, of_array):
-    """Reads a file or an array, and names the one that cannot be read."""
+    """Reads a file or an array, and reports one that cannot be read."""
     is_path = isinstance(source, str | os.PathLike)
     try:
         if not is_path:
@@ -275,7 +274,7 @@ def _fitted(picture, size):
 
 
 def even_frames(total: int, frames: int) -> NDArray:
-    """Numbers of the frames to take: the middles of equal pieces of a video.
+    """Returns the numbers of frames in the middles of equal parts of a video.
 
     Returns:
         Integer array of shape `(frames,)`, ascending.

@@ -1,4 +1,4 @@
-"""The feature file: a memory map of what a backbone sees, and its index.
+"""The feature file: a memory map of features, and its index.
 
 A feature file is an array in NumPy's format, float16 `(n, P, D)`, of n images
 with P positions of D features, so that `np.load(path, mmap_mode="r")` reads
@@ -28,6 +28,7 @@ from tfcap._io import rename
 from tfcap._io import sealed
 from tfcap._io import told_if_full
 from tfcap._io import unsealed
+from tfcap._printed import printed
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
 
@@ -40,23 +41,23 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
 
     Args:
         path: String or path of a feature file `*.npy`.
-        image_ids: Integers or strings, a sequence of n, in the wanted order,
-            with repetitions where wanted. Defaults to the images of the file,
-            with a warning if some were left out when it was written.
+        image_ids: Sequence of n integers or strings, in any order, with
+            repetitions. Defaults to the images of the file, with a warning if
+            some were left out when it was written.
         lazy: Boolean. If true, the file is mapped into memory, and rows are
             read when the result is indexed with an array of them. Its
             `image_ids` are those of its rows, and `skipped` is a dict of the
             images that were left out, with the reasons. Defaults to `False`.
 
     Returns:
-        Float16 array of shape `(n, P, D)`, or what reads like one. Where
-        images have fewer positions than P, the rest is zeros, which an array
-        does not tell from features: a warning says so. What is read lazily
-        knows, and batches have an `image_mask`.
+        Float16 array of shape `(n, P, D)`, or an object that reads like one.
+        Images with fewer positions than P are padded with zeros, with a
+        warning, since an array has no mask; with `lazy`, batches have an
+        `image_mask`.
 
     Raises:
         ValueError: If the file is damaged or of another format, or if an
-            image is not in it; names the file, and what to do.
+            image is missing.
     """
     reader = FeatureReader(path, image_ids)
     if lazy:
@@ -78,12 +79,13 @@ def save_features(
 
     Args:
         path: String or path of a file `*.npy`.
-        image_ids: Integers or strings, a sequence of n, distinct.
-        features: Array of shape `(n, P, D)` or `(n, D)`, or what reads like
-            one; kept in half precision.
-        counts: Integers, a sequence of n, positions of each image, the first
-            of P, where some have fewer. Defaults to `None`, all have P.
-        **about: What JSON can hold, such as the name of the `backbone`.
+        image_ids: Sequence of n distinct integers or strings.
+        features: Array of shape `(n, P, D)` or `(n, D)`, or an object that
+            reads like one; stored in half precision.
+        counts: Sequence of n integers, number of positions of each image, if
+            some have fewer than P. Defaults to `None`.
+        **about: Entries that JSON can hold, such as the name of the
+            `backbone`.
 
     Raises:
         ValueError: If the ids are not distinct, if a number is not finite in
@@ -121,6 +123,8 @@ class FeatureReader:
         checksums: Uint32 array `(n,)`, CRC-32 of each image's features.
         skipped: Dict of reasons by id of the images without features.
     """
+
+    __repr__ = printed
 
     def __init__(self, path: str | os.PathLike, image_ids=None):
         self.path = str(path)

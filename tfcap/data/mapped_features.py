@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._printed import printed
+
 #: Images that are read at a time where all are.
 _CHUNK = 1024
 
@@ -94,6 +96,8 @@ class PreparedFeatures:
     Attributes:
         shape: That of the features, or None if they are a function.
     """
+
+    __repr__ = printed
 
     def __init__(self, features, prepare: Callable, **about):
         self.features = features

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._printed import printed
 from tfcap.data.entry_problems import listed
 
 #: How names of image files end.
@@ -59,6 +60,8 @@ class Photographs:
     >>> images(0).shape
     (15, 20, 3)
     """
+
+    __repr__ = printed
 
     def __init__(
         self,

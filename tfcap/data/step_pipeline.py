@@ -4,6 +4,8 @@ import functools
 
 import numpy as np
 
+from tfcap._printed import printed
+
 
 def step_pipeline(make, steps, fixed=True):
     """A data set of what a function makes of each step.
@@ -139,6 +141,8 @@ class StepBatches:
     A subclass has `batch(step)`, a nest of NumPy arrays whose first axis is
     the batch, and `steps_per_epoch`.
     """
+
+    __repr__ = printed
 
     #: Whether all batches have the same size.
     fixed = True

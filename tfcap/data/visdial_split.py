@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from tfcap._printed import printed
 from tfcap.text import word_tokenize
 
 
@@ -59,6 +60,8 @@ class VisDialSplit:
 
     - Das et al., Visual Dialog, CVPR 2017, and https://visualdialog.org/data
     """
+
+    __repr__ = printed
 
     image_ids: np.ndarray
     captions: list

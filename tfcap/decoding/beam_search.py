@@ -30,12 +30,11 @@ from tfcap.decoding.speaker import unrolls
 class BeamSearch(Decoder):
     """Keeps the `width` most likely sequences at every step.
 
-    In training, too, they are searched as at inference, with dropout off, see
-    `Greedy`.
+    The search runs without dropout in training, too, see `Greedy`.
 
-    The sequences are returned best first. Their log probabilities are
-    left to an estimator, which scores them again in one pass with gradients.
-    Where there are fewer than `width` to say, the others are empty, and last.
+    The sequences are returned best first. An estimator scores them again, in
+    one pass with gradients, for their log probabilities. If fewer than `width`
+    sequences are possible, the others are empty and come last.
 
     ```
     score = sum(log p(word)) / length ** length_penalty
@@ -46,18 +45,18 @@ class BeamSearch(Decoder):
         max_length: Integer `T`, number of words with the end token.
         length_penalty: Float, 0 ranks by the summed log probability, 1 by its
             mean over words. Defaults to `0.0`.
-        suppress: Tuple of integers, ids that are never said, such as the
-            unknown word's. `scores` are of the distribution over the other
-            words; what an estimator scores again is of all words. Defaults to
-            none.
-        no_repeat_ngram: Integer, size of the n-grams of which none is said
-            twice, such as 3. Defaults to `0`, none.
-        groups: Integer by which `width` is divisible: as many beams search by
-            themselves, and avoid, at each step, the words that those before
-            them have just said. Defaults to `1`.
-        diversity: Float, what such a word costs, in nats. `scores` are without
+        suppress: Tuple of integers, ids that are never generated, such as the
+            unknown word's. `scores` are log probabilities over the other
+            words; an estimator scores the sequences over all words. Defaults
+            to none.
+        no_repeat_ngram: Integer `n`: no n-gram of this size is generated
+            twice. Defaults to `0`, no limit.
+        groups: Integer by which `width` is divisible. The beams are split into
+            as many groups, each of which avoids, at each step, the words that
+            the groups before it have just chosen. Defaults to `1`.
+        diversity: Float, the penalty of such a word, in nats. `scores` exclude
             it. Defaults to `0.5`.
-        num_samples: Integer `S` of `width` at most, how many of the sequences
+        num_samples: Integer `S` of at most `width`, how many of the sequences
             are returned. Defaults to `None`, all.
         unroll: Boolean or `None`, see `Sample`. Defaults to `None`.
         guidance: As that of `Greedy`. `scores` are of the guided distribution.

@@ -29,10 +29,11 @@ def score_candidates(
     score = sum_t log p(word_t | words before, question)
     ```
 
-    The end token counts as a word. Exactly what `speaker.log_probs()` gives
-    for each candidate alone, but common prefixes are read once: the speaker
-    walks down a prefix tree, all questions together, one word a level. On
-    TensorFlow a level is one compiled call, traced once for all sizes.
+    The end token counts as a word. The scores equal those of
+    `speaker.log_probs()` for each candidate alone, but common prefixes are read
+    once: the speaker walks down a prefix tree, all questions together, one
+    word a level. On TensorFlow a level is one compiled call, traced once for
+    all sizes.
 
     Args:
         speaker: `Speaker`, hashable; of it, `bos`, `eos` and `step()` are
@@ -42,8 +43,8 @@ def score_candidates(
             the end token, padding.
         options: Integer array of shape `(Q, N)`, rows of `answers`; -1 for an
             absent option.
-        max_rows: Integer, at most how many prefixes the speaker reads at once,
-            which bounds the memory of its logits. Defaults to `4096`.
+        max_rows: Integer, maximum number of prefixes that the speaker reads at
+            once, which bounds the memory of its logits. Defaults to `4096`.
 
     Returns:
         Float32 array of shape `(Q, N)`; `-inf` for absent options, so that
@@ -186,7 +187,7 @@ def build_trie(
     eos: int | tuple[int, ...],
     pad: int = 0,
 ) -> CandidateTrie:
-    """Merges what the candidates of a question have in common.
+    """Merges the common prefixes of the candidates of a question.
 
     Candidate lists repeat themselves ("yes", "yes it is", "yes there is"): a
     speaker that has read "yes" once can score all that follows. A list of 100

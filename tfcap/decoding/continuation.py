@@ -1,4 +1,4 @@
-"""Continuations of prefixes of what was said."""
+"""Continuations of prefixes of sampled sequences."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,13 +31,13 @@ def continue_from(
     prefixes: tuple[int, ...] | None = None,
     seeds: Any = None,
 ) -> tuple[Any, Any]:
-    """Continues prefixes of what was said.
+    """Continues prefixes of sampled sequences.
 
-    All prefixes are continued at once, each from the state in which it left
-    the speaker: before step `t` those of `t` words branch off from what was
-    said, and join those that branched off before. All rows of a step are of
-    one length, whatever a state holds. On TensorFlow, what has ended costs
-    nothing; what was said is read no further than the last prefix.
+    All prefixes are continued at once, each from the speaker's state after it:
+    before step `t`, the prefixes of `t` words branch off from the sequences
+    and join those that branched off before. All rows of a step have one
+    length. On TensorFlow, ended rows cost nothing, and the sequences are read
+    no further than the last prefix.
 
     Arguments and result, as a pair of tokens and mask, are those of
     `Sample.continuations()`; `draw` is a callable from logits `(n, V)` to words
@@ -160,7 +160,7 @@ class _Plan(NamedTuple):
 
 
 def _any_rows(said):
-    """Check whether any row is read, or any branch goes on."""
+    """Returns whether any row is read, or any branch goes on."""
     return ops.shape(said["readers"])[0] + ops.shape(said["last"])[0] > 0
 
 

@@ -1,4 +1,4 @@
-"""Sequences that could end at any word: all their endings at once."""
+"""All possible endings of a sequence at once."""
 
 import copy
 from typing import Any
@@ -15,7 +15,7 @@ from tfcap.layers.word_channel import sample_words
 
 
 class Endings(NamedTuple):
-    """Words that go on, and the probabilities of ending before each.
+    """Words without an end, and the probabilities of ending before each.
 
     Args:
         tokens: Integer tensor of shape `(B, S, T)`, never the end token.
@@ -37,7 +37,7 @@ class Endings(NamedTuple):
 
 
 class SampleEndings(Sample):
-    """Draws words that go on to the last, and an end of them.
+    """Draws words without an end, and then where they end.
 
     ```
     words[t] ~ p(w | words before, w is not the end token)
@@ -45,7 +45,7 @@ class SampleEndings(Sample):
     ```
 
     Rollouts are distributed as those of the decoder that it is made of, and
-    hold in `endings` what they would go on with.
+    hold in `endings` the words that would follow.
 
     Args:
         sample: `Sample` of a channel through which gradients pass.
@@ -96,7 +96,7 @@ class SampleEndings(Sample):
 
 
 class _GoingOn:
-    """A channel that never says the end token, and keeps its odds."""
+    """A channel that never emits the end token, and keeps its odds."""
 
     def __init__(self, channel, eos):
         self._channel, self._eos, self._odds = channel, eos, []
@@ -127,7 +127,7 @@ class _GoingOn:
 
 
 def every_ending(rollout: Rollout, pad: int = 0) -> Rollout:
-    """All the sequences that a rollout could have ended as, beside each other.
+    """Returns all sequences that a rollout could have ended as, side by side.
 
     Args:
         rollout: `Rollout` of `SampleEndings`, of shape `(B, S, T)`.

@@ -1,4 +1,4 @@
-"""Loops of a graph that decode word after word, and the pass after them."""
+"""Loops of a graph that decode word by word, and the pass after them."""
 
 import contextlib
 from collections.abc import Callable
@@ -50,9 +50,9 @@ def loop_over_words(
 ) -> Any:
     """Runs a loop over words, of which a step is traced once.
 
-    A speaker that keeps what it has read looks at all the room there is. With
-    `extend_state()`, on TensorFlow, a state gets room for 32 words at a time: a
-    step costs what has been said rather than what may be.
+    A speaker with a cache attends to all the room that it has. With
+    `extend_state()`, on TensorFlow, a state gets room for 32 words at a time:
+    a step costs as much as the words so far rather than the longest sequence.
 
     Args:
         speaker: `Speaker`.
@@ -125,7 +125,7 @@ def without_gradient(network: Any) -> Iterator[None]:
 
 
 def _extends(speaker, length):
-    """Check whether a state gets room as it goes."""
+    """Returns whether a state gets room as it goes."""
     known = keras.backend.backend() == "tensorflow" and length > ROOM
     return known and hasattr(speaker, "extend_state")
 
@@ -188,7 +188,7 @@ def speak_in_loop(
     keep_states: bool = False,
     ends: Callable | None = None,
 ) -> tuple[Any, Any, Any, Any]:
-    """Speaks without gradient until all sequences have ended.
+    """Decodes without gradient until all sequences have ended.
 
     A step is traced once, however many there are. There is no dropout.
 
@@ -334,7 +334,7 @@ class StepSeeds:
 
 
 def check_first(logits: Any, speaker: Any, step: Any) -> None:
-    """Checks what a speaker returns, by value in the first step alone."""
+    """Checks a speaker's logits, their values in the first step alone."""
     if isinstance(step, int):
         return check_logits(logits, speaker) if step == 0 else None
     if keras.backend.backend() != "tensorflow":

@@ -23,8 +23,8 @@ _WANTED = "a number of words, 0 or more"
 class MixedPrefix(Decoder):
     """Takes the first words from the references and samples the rest.
 
-    `TeacherForcing` of such a decoder counts the words that were given,
-    `ScoreFunction` those that were drawn: together, MIXER,
+    With this decoder, `TeacherForcing` counts the given words and
+    `ScoreFunction` the drawn ones. Together they are MIXER,
 
     ```
     mixed = MixedPrefix(prefix=13)
@@ -35,14 +35,13 @@ class MixedPrefix(Decoder):
     Where a reference ends before the prefix does, so does the sequence.
 
     Args:
-        prefix: Integer, how many words are given, held in a variable,
+        prefix: Integer, number of given words, held in a variable,
             `decoder.prefix`, that may be assigned during training; or a
             schedule, a callable of the training step. In MIXER it falls from
             the whole length to 0.
-        max_length: Integer `T`, number of words with the end token. References
-            are cut, or go on as the speaker likes, where they are of another
-            length.
-        seed: Integer, optional seed of the words that are drawn.
+        max_length: Integer `T`, number of words with the end token. Longer
+            references are cut.
+        seed: Integer, optional.
         keep_states: Boolean, see `Sample`. Defaults to `False`.
         suppress: Tuple of integers, ids that are never drawn, see `Sample`. A
             prefix may hold them. Defaults to none.

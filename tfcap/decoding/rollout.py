@@ -12,6 +12,7 @@ from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import checked_number
 from tfcap._ops.sequences import IMPOSSIBLE
 from tfcap._ops.sequences import check_values
+from tfcap._printed import printed
 
 
 class LogitsProcessors(NamedTuple):
@@ -34,7 +35,7 @@ class LogitsProcessors(NamedTuple):
     top_p: float | None = None
 
     def checked(self) -> "LogitsProcessors":
-        """Returns the same, or raises a `ValueError` that names the wrong."""
+        """Returns these processors; rejects arguments out of range."""
         wanted = "an integer, 0 for none"
         size = checked_integer(
             self.no_repeat_ngram, "no_repeat_ngram", wanted, least=0
@@ -141,6 +142,8 @@ class Rollout(NamedTuple):
             `None`, where it is their mean. See `SumAndSample`.
     """
 
+    __repr__ = printed
+
     tokens: Any
     mask: Any
     words: Any = None
@@ -209,10 +212,11 @@ class Rollout(NamedTuple):
 class Decoder:
     """Generates words with a speaker.
 
-    A decoder knows no reward and no paper. To write one, override `decode()`.
-    Two terms of an objective that are given the same decoder object share its
-    rollout.
+    To write a decoder, override `decode()`. Two terms of an objective that
+    are given the same decoder object share its rollout.
     """
+
+    __repr__ = printed
 
     #: True if gradients can pass through the words of its rollouts.
     pathwise = False
@@ -260,7 +264,7 @@ def checked_max_length(max_length: int) -> int:
 
 
 def checked_unroll(unroll: bool | None) -> bool | None:
-    """Returns how a decoder is to loop; rejects what is no choice."""
+    """Returns how a decoder loops; rejects other values."""
     check_choice(unroll, "unroll", (None, True, False))
     return unroll
 
@@ -295,8 +299,8 @@ def checked_suppress(suppress: Any) -> tuple[int, ...]:
         isinstance(i, int | np.integer) and i >= 0 for i in ids
     ):
         raise ValueError(
-            "`suppress` must be a tuple of word ids that are never said, such "
-            f"as `(vocabulary.unk,)`. Received: suppress={suppress!r}."
+            "`suppress` must be a tuple of word ids that are never generated, "
+            f"such as `(vocabulary.unk,)`. Received: suppress={suppress!r}."
         )
     return tuple(int(i) for i in ids)
 
@@ -304,8 +308,8 @@ def checked_suppress(suppress: Any) -> tuple[int, ...]:
 def special_tokens(speaker: Any) -> tuple[int, ...]:
     """Ids of padding and start, which no sequence may hold.
 
-    A sequence is filled with padding and begins after the start token: a word
-    of either id would be scored as no word at all.
+    A sequence is filled with padding and begins after the start token: a
+    generated word with either id would not be scored.
 
     Returns those of `speaker.pad` and `speaker.bos` that end no sequence and
     that its logits may not have ruled out already. Rejects a speaker whose end
@@ -403,8 +407,8 @@ def top_k_top_p(
 def check_logits(logits: Any, speaker: Any) -> None:
     """Rejects logits of another vocabulary, and probabilities for logits.
 
-    Rows that are nowhere negative and add up to 1 are probabilities: their
-    softmax would be nearly uniform, and nothing else would tell.
+    Rows of non-negative numbers that add up to 1 are probabilities. A softmax
+    of them would be nearly uniform, without any error.
 
     Args:
         logits: Float tensor of shape `(n, V)`, from `speaker.step()`.
@@ -430,6 +434,6 @@ def check_logits(logits: Any, speaker: Any) -> None:
     check_values(
         ops.logical_not(normal),
         "`speaker.step()` must return logits. Received: probabilities, rows "
-        "that are not negative and add up to 1. Return what stands before "
-        "the softmax, or the logarithm of the probabilities.",
+        "of non-negative numbers that add up to 1. Return what is before the "
+        "softmax, or the logarithm of the probabilities.",
     )

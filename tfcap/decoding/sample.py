@@ -1,4 +1,4 @@
-"""Words that are given, the likeliest, or drawn through a channel."""
+"""Words that are given, the most likely, or drawn through a channel."""
 
 import keras
 from keras import ops
@@ -66,21 +66,21 @@ def check_references(references, decoder):
 class Greedy(Decoder):
     """Takes the most likely word at every step.
 
-    In training, too, words come as at inference: an `Episode` has the speaker
-    read the batch again, with dropout off, where it read it with dropout.
+    It decodes without dropout in training, too: an `Episode` has the speaker
+    read the batch again, with dropout off.
 
     Args:
         max_length: Integer `T`, number of words with the end token.
-        suppress: Tuple of integers, ids that are never said, such as the
-            unknown word's; log probabilities are those of the distribution
-            over the other words. Defaults to none.
-        no_repeat_ngram: Integer, size of the n-grams of which none is said
-            twice, such as 3. Defaults to `0`, none.
+        suppress: Tuple of integers, ids that are never generated, such as the
+            unknown word's; log probabilities are over the other words.
+            Defaults to none.
+        no_repeat_ngram: Integer `n`: no n-gram of this size is generated
+            twice. Defaults to `0`, no limit.
         unroll: Boolean or `None`, see `Sample`. Defaults to `None`.
-        guidance: Float `gamma`: words are of `gamma * log p(w | x) +
-            (1 - gamma) * log p(w)`, normalized, which above 1 is more of this
-            image, and less natural, the larger it is. For speakers trained
-            with `condition_dropout`. Defaults to `1.0`, none.
+        guidance: Float `gamma` of classifier-free guidance: words follow the
+            normalized `gamma * log p(w | x) + (1 - gamma) * log p(w)`. Above
+            1, captions are more specific to their image and less natural. For
+            speakers trained with `condition_dropout`. Defaults to `1.0`, none.
 
     Example:
 
@@ -146,44 +146,43 @@ class Sample(Decoder):
 
     What the listener reads and what the speaker is fed back are two choices.
     With `feedback="index"` the speaker reads the drawn word's embedding, and
-    gradients reach it through what the listener reads only. With
+    gradients reach it only through what the listener reads. With
     `feedback="relaxed"` it reads the channel's vector, and gradients also pass
-    from word to word, to whatever reads `words`. Log probabilities are of each
-    word given the words before as they are: where gradients would pass to
-    those, the words are read a second time, as ids and with the same masks of
-    dropout, so that estimators of both kinds may share one rollout.
+    from word to word. Log probabilities condition on the words as constants:
+    with relaxed feedback, the words are read a second time, as ids and with
+    the same dropout masks, so that pathwise and score-function estimators may
+    share one rollout.
 
-    It samples whether or not the speaker trains: to decode without chance, use
-    `Greedy`.
+    It samples in inference, too; `Greedy` is deterministic.
 
     Args:
         channel: `tfcap.layers.WordChannel`. Defaults to `Categorical()`.
         num_samples: Integer `S`, sequences for each row. Defaults to `1`.
         max_length: Integer `T`, number of words with the end token.
         feedback: `"index"` or `"relaxed"`.
-        suppress: Tuple of integers, ids that are never said, such as the
-            unknown word's. Words are drawn from the distribution over the
-            others, and log probabilities are of it. Defaults to none.
-        no_repeat_ngram: Integer, size of the n-grams of which none is said
-            twice, such as 3. Defaults to `0`, none.
+        suppress: Tuple of integers, ids that are never generated, such as the
+            unknown word's. Words are drawn, and log probabilities are taken,
+            from the distribution over the others. Defaults to none.
+        no_repeat_ngram: Integer `n`: no n-gram of this size is generated
+            twice. Defaults to `0`, no limit.
         top_k: Integer, how many of the most likely words may be drawn.
             Defaults to `None`, all.
-        top_p: Float in `(0, 1]`: only the most likely words may be drawn, as
-            many as have this probability together. Defaults to `None`, all.
+        top_p: Float in `(0, 1]`: words are drawn from the fewest most likely
+            ones that have this probability together. Defaults to `None`, all.
         keep_states: Boolean, whether rollouts hold the speaker's `states`,
             which `tfcap.objectives.LearnedBaseline` reads. Defaults to
             `False`.
         unroll: `True`: every step is a part of the graph, with a gradient of
-            its own; for relaxed feedback, and for recurrences of few words.
+            its own; for relaxed feedback, and for short sequences.
             `False`: words are drawn without gradient in a loop of the graph,
             which is traced once and stops when all sequences have ended, and
-            are then read again in one pass, which gives log probabilities and
-            what a listener reads, with gradient: equal words and gradients,
-            but that the loop has no dropout, and the pass masks of its own,
-            after a `begin()` that they share. `None`: the speaker's attribute
-            `unroll`; else `False` for more than 32 words of a speaker that
-            scores them in one pass, `True` for fewer. Defaults to `None`.
-        guidance: As that of `Greedy`. Log probabilities are of the guided
+            are then read again in one pass with gradient. Words and gradients
+            are equal, except that the loop has no dropout and the pass has
+            its own masks, after a `begin()` that they share.
+            `None`: the speaker's attribute `unroll`; else `False` for more
+            than 32 words of a speaker that scores them in one pass, `True`
+            for fewer. Defaults to `None`.
+        guidance: As for `Greedy`. Log probabilities are of the guided
             distribution.
 
     Example:

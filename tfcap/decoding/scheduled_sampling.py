@@ -1,4 +1,4 @@
-"""The words that people said, after words that the speaker says."""
+"""Human words, scored after some words of the speaker's own."""
 
 from keras import ops
 
@@ -24,9 +24,9 @@ from tfcap.layers.word_channel import sample_words
 class ScheduledSampling(Decoder):
     """Scores the references while it reads some of its own words.
 
-    Trained by teacher forcing, a speaker reads no word of its own, and is lost
-    after its first mistake. Here a word that it reads is, at every step and in
-    every row,
+    With teacher forcing alone, a speaker never reads its own words, and fails
+    after its first mistake. Here the word that it reads is, at every step and
+    in every row,
 
     ```
     input[t + 1] ~ softmax(logits[t])    with probability `probability`
@@ -38,11 +38,11 @@ class ScheduledSampling(Decoder):
     the references.
 
     Args:
-        probability: Float in `[0, 1]`, how often the speaker reads a word of
-            its own, held in a variable, `decoder.probability`, that may be
+        probability: Float in `[0, 1]`, probability of reading a word of its
+            own, held in a variable, `decoder.probability`, that may be
             assigned during training; or a `keras.Variable`; or a schedule, a
             callable of the training step. Usually annealed from 0 to 0.25.
-        seed: Integer, optional seed of the coins and of the words.
+        seed: Integer, optional.
         unroll: Boolean or `None`, see `Sample`: the words that are read may be
             drawn in a loop, without dropout, and then be read in one pass,
             with gradient. Defaults to `None`.

@@ -42,32 +42,29 @@ class Speaker(Protocol):
 
     - `decoding(rows, steps)`, which `step_by_step()` calls;
     - `state_vector(state)`;
-    - `begin_uses_training`, Boolean: false where `begin()` gives the same
-      whether or not it trains, so that an `Episode` need not call it again for
-      what is decoded as at inference;
-    - `pad`, integer id that fills a sequence after its end. Defaults to 0;
-      otherwise id 0 is a word like others. It may be one of `eos`, of which
-      the first then ends a sequence;
+    - `begin_uses_training`, Boolean: false where `begin()` is the same in
+      training and inference, so that an `Episode` calls it only once;
+    - `pad`, integer id that fills a sequence after its end, 0 by default. It
+      may be one of `eos`, of which the first then ends a sequence;
     - `reads_ids`, Boolean: true where `step()` reads ids only, so that methods
-      which would feed distributions back feed ids;
-    - `unroll`, Boolean: false for a speaker that decoders call in a loop of
-      the graph unless they are told otherwise, see `Sample`;
+      which would feed back distributions feed back ids;
+    - `unroll`, Boolean: the default of a decoder's argument, see `Sample`;
     - `fixed_state(state, steps)`: the state of `begin()` with room for `steps`
       words, which keeps its shapes from `step()` to `step()`, as a loop of the
       graph needs. `step()` reads both kinds. A speaker whose state keeps its
       shapes needs none;
     - `extend_state(state, more)`: such a state with room for `more` more words.
-      Loops then call `fixed_state(state, steps, room=room)`, so that
-      there is room for `room` words at first, and a step costs what has been
-      said; sizes of the state may be unknown to `step()`;
+      Loops then call `fixed_state(state, steps, room=room)`, which makes
+      room for `room` words at first, so that a step costs as much as the words
+      so far; sizes of the state may be unknown to `step()`;
     - `logits(state, tokens, training=False)`: logits `(B, S, T, V)` before
       each of the words `(B, S, T)`, in one pass, which gradients through words
       need after such a loop; without it, `step()` is called word by word;
-    - `unconditional(state)`: the state of `begin()` for as many rows of which
-      nothing is known, by a speaker that has learned to speak of such, for
-      decoders with `guidance`.
+    - `unconditional(state)`: the state of `begin()` for as many rows without
+      a condition, of a speaker trained with `condition_dropout`, for decoders
+      with `guidance`.
 
-    Decoders say neither `pad` nor `bos`, but where it is an end token. A
+    Decoders generate neither `pad` nor `bos`, unless it is an end token. A
     speaker whose logits rule these out themselves may name them in an
     attribute `suppressed_ids`, a tuple of ids.
 
@@ -87,7 +84,7 @@ class Speaker(Protocol):
     def step(
         self, words: Any, state: Any, training: bool = False
     ) -> tuple[Any, Any]:
-        """Says one word more.
+        """Reads a word and predicts the next.
 
         Args:
             words: Integer tensor `(B,)`, or distributions `(B, V)`.
@@ -102,16 +99,16 @@ class Speaker(Protocol):
         """Scores given words: `(B, S, T)` to float32 `(B, S, T)`."""
 
     def references(self, inputs: Any) -> Any:
-        """The human words of a batch: integers of shape `(B, S, T)`.
+        """Returns the human words of a batch: integers of shape `(B, S, T)`.
 
-        Methods leave out a start token that they begin with.
+        Methods leave out a start token at their beginning.
         """
 
 
 def check_speaker(
     speaker: Any, name: str = "speaker", trained: bool = True
 ) -> None:
-    """Rejects what is not a speaker, and names which attributes it lacks.
+    """Rejects an object that is not a speaker, and names what it lacks.
 
     Args:
         trained: Boolean, whether it must score words, too. Defaults to `True`.
@@ -159,9 +156,9 @@ def state_vector(speaker: Any, state: Any) -> Any:
     if not vectors:
         raise ValueError(
             "`state` must hold a float tensor of shape (n, D), or the speaker "
-            "have a method `state_vector(state)`. Received: "
-            f"speaker={speaker!r}. Give it that method, `(n, D)` of what it "
-            "has read, to use a baseline that reads its state."
+            "must have a method `state_vector(state)`. Received: "
+            f"speaker={speaker!r}. Give it that method, which returns a tensor "
+            "(n, D), to use a baseline that reads its state."
         )
     return ops.concatenate(vectors, axis=-1)
 
@@ -169,7 +166,7 @@ def state_vector(speaker: Any, state: Any) -> Any:
 def step_by_step(
     speaker: Any, rows: Any, steps: int
 ) -> contextlib.AbstractContextManager:
-    """Opens the context of a decode, in which a speaker is called by steps.
+    """Opens the context of a decode, in which a speaker is called step by step.
 
     A speaker that can share anything between the steps, such as the gradient
     of its vocabulary head, has a method `decoding(rows, steps)` that returns
@@ -379,9 +376,8 @@ def unrolls(
 
     Returns:
         The user's choice, or the speaker's attribute `unroll` if there is one.
-        Else true, but for
-        sequences of more than `LONGEST_UNROLLED` words of a speaker that a loop
-        can call, and that scores words in one pass.
+        Otherwise false for more than `LONGEST_UNROLLED` words of a speaker
+        that a loop can call and that scores words in one pass, else true.
     """
     own = getattr(speaker, "unroll", None) if unroll is None else unroll
     if own is not None or length <= LONGEST_UNROLLED:
@@ -418,7 +414,7 @@ def logits_of_words(
 
 
 def has_method(speaker: Any, method: str) -> bool:
-    """Check whether a speaker has an optional method."""
+    """Returns whether a speaker has an optional method."""
     # A network may name a layer of its own `logits`.
     found = getattr(speaker, method, None)
     return callable(found) and not isinstance(found, keras.layers.Layer)
@@ -429,7 +425,7 @@ def num_rows(state):
 
 
 def alike(before: Any, after: Any, free: int = 0) -> bool:
-    """Check whether two states have the same structure, shapes and types."""
+    """Returns whether two states have the same structure, shapes and types."""
     return same_shapes(before, after, free) and all(
         keras.backend.standardize_dtype(x.dtype)
         == keras.backend.standardize_dtype(y.dtype)
@@ -438,13 +434,13 @@ def alike(before: Any, after: Any, free: int = 0) -> bool:
 
 
 def checked_guidance(guidance: float) -> float:
-    """Returns the strength of guidance; rejects what is no such number."""
+    """Returns the strength of guidance; rejects a value out of range."""
     wanted = "0 or more, 1 for none"
     return checked_number(guidance, "guidance", wanted, lambda x: x >= 0)
 
 
 def guided(speaker: Any, state: Any, guidance: float) -> tuple[Any, Any]:
-    """A speaker and its state under guidance; both as they are where it is 1.
+    """Returns a speaker and its state under guidance, unchanged where it is 1.
 
     ```
     log p_guided(w) = guidance * log p(w | x) + (1 - guidance) * log p(w) - Z

@@ -1,4 +1,4 @@
-"""The likeliest sequences, and samples of the rest."""
+"""The most likely sequences, and samples of the others."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ _ROUNDING = 1e-6
 
 
 class SumAndSample(Decoder):
-    """Takes the `width` likeliest sequences exactly and samples the others.
+    """Takes the `width` most likely sequences and samples from the others.
 
     ```
     E[f] = sum over the beam of p(y) * f(y)
@@ -32,13 +32,12 @@ class SumAndSample(Decoder):
 
     The first term is exact, the second is sampled: `num_samples` sequences
     from the distribution over all that the beam has not found, word by word,
-    without a rejected one. Rollouts hold the weights of both in `weights`, by
-    which `ScoreFunction` has the gradient of the expected reward without bias,
-    and with less noise the more probability the beam has found, as of a
-    speaker late in its training. A baseline of it is
-    `tfcap.objectives.LeaveOneOutBaseline`. What is logged as the reward is
-    weighted alike: its mean is that of the expected reward, its deviation
-    says nothing.
+    without rejection. Rollouts hold the weights of both in `weights`, with
+    which `ScoreFunction` gives an unbiased gradient of the expected reward.
+    The more probability the beam covers, as it does late in training, the
+    lower the variance. `tfcap.objectives.LeaveOneOutBaseline` is a baseline
+    for it. The logged reward is weighted in the same way: its mean is the
+    expected reward, and its deviation is not informative.
 
     Words are searched and drawn without dropout, in a loop of the graph, and
     read again in one pass with gradient, as by `Sample(unroll=False)`.
@@ -47,7 +46,8 @@ class SumAndSample(Decoder):
         width: Integer `k`, sequences of the beam. Defaults to `4`.
         num_samples: Integer, samples of the rest. Defaults to `1`.
         max_length: Integer `T`, number of words with the end token.
-        suppress: Tuple of integers, ids that are never said. Defaults to none.
+        suppress: Tuple of integers, ids that are never generated. Defaults to
+            none.
         seed: Integer, optional seed of the samples.
 
     Example:

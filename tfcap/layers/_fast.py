@@ -1,8 +1,7 @@
-"""The speed machinery: every module here equals a plain form, only faster.
+"""Faster forms of plain computations.
 
-Nothing outside needs it to be understood: a layer or a model calls it in one
-line, in the place of a plain form that tests compare it with, gradients and
-gradients of gradients included.
+A layer or a model calls each in one line, in the place of a plain form with
+which tests compare it, gradients and gradients of gradients included.
 
 `word_vectors`, for `vectors @ table`: the vectors of a word channel are rows
     of an identity matrix, but for relaxed ones. They carry their `WordIds`, so
@@ -86,7 +85,7 @@ _KEPT = {}
 
 
 def remember_words(vectors: Any, words: WordIds | None) -> Any:
-    """Notes on a tensor what its vectors stand for, as Keras notes a mask.
+    """Notes on a tensor which words its vectors are, as Keras notes a mask.
 
     Returns `vectors`, of shape `(..., V)`.
     """
@@ -101,7 +100,7 @@ def remember_words(vectors: Any, words: WordIds | None) -> Any:
 
 
 def remembered_words(vectors: Any) -> WordIds | None:
-    """Returns the `WordIds` that vectors are known to stand for, or `None`."""
+    """Returns the `WordIds` noted on vectors, or `None`."""
     return getattr(vectors, "_tfcap_words", _KEPT.get(id(vectors)))
 
 
@@ -112,7 +111,7 @@ def ids_of_words(vectors: Any) -> Any:
 
 
 def cast_words(vectors: Any, dtype: str) -> Any:
-    """Casts vectors, which then stand for the same words."""
+    """Casts vectors, and keeps their words."""
     words = remembered_words(vectors)
     if words is not None and words.soft is not None:
         words = words._replace(soft=ops.cast(words.soft, dtype))
@@ -158,7 +157,7 @@ def stack_words(columns: list, num_samples: int) -> Any:
 def by_sample(vectors: Any, num_samples: int) -> Any:
     """Reshapes rows of samples `(B * S, T, ...)` to `(B, S, T, ...)`.
 
-    Vectors then stand for the same words. `None` stays `None`.
+    Vectors keep their words. `None` stays `None`.
     """
 
     def reshape(tensor):
@@ -208,9 +207,9 @@ def embed_words(vectors: Any, table: Any) -> Any:
     output = vectors @ table
     ```
 
-    Of vectors that are known to be one-hot, as those of a word channel are,
-    the rows of the table are looked up instead, which gives the same to the
-    bit; and the gradients are
+    For vectors that are known to be one-hot, as those of a word channel are,
+    rows of the table are looked up instead, with an identical result; and the
+    gradients are
 
     ```
     to the vectors: gradient @ table^T
@@ -323,8 +322,8 @@ def table_gradient(
     gradient = sum of vectors^T @ upstream
     ```
 
-    by adding up rows. It is linear in both, and its gradients are a product
-    and a look-up again.
+    computed by adding up rows. It is linear in both, and its gradients are a
+    product and a look-up again.
 
     Args:
         vectors: List of float tensors of shape `(..., V)`.
@@ -388,9 +387,8 @@ def _scatter_products(soft):
 def _jax_lookup():
     """Makes the look-up for JAX, which differentiates a rule by its source.
 
-    The gradient of a gradient by hand is there that of what the forward pass
-    of the rule computes. It therefore calls the function itself, and not its
-    body.
+    JAX differentiates a custom gradient through the forward pass of its rule.
+    The rule therefore calls the function itself, and not its body.
 
     Returns:
         Callable from vectors `(..., V)`, ids `(...)`, mask `(...)` or `None`
@@ -528,7 +526,7 @@ class StepwiseProduct:
         self.biases = self._copies(bias, rows)
 
     def takes(self, inputs):
-        """Check whether a tensor has a step's shape, and a step is left."""
+        """Returns whether a tensor has a step's shape, and a step is left."""
         left = len(self.inputs) < self.steps
         return left and inputs.shape.is_compatible_with((self.rows, None))
 
@@ -605,7 +603,7 @@ class StepwiseLookup(StepwiseProduct):
         super().__init__(table, zeros, rows, steps)
 
     def takes(self, inputs):
-        """Check whether vectors are those of a step, of known words."""
+        """Returns whether vectors are those of a step, of known words."""
         return super().takes(inputs) and known_words(inputs) is not None
 
     def multiply(self, inputs, kernel):

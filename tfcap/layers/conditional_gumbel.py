@@ -1,4 +1,4 @@
-"""Word channels that draw a word, and then its gradient."""
+"""Word channels that draw a word, and then estimate its gradient."""
 
 import math
 from typing import Any
@@ -15,9 +15,9 @@ from tfcap.layers.word_channel import check_not_trained
 
 
 class ConditionalGumbel(PartialSampling):
-    """Draws a word from the softmax, and then what is differentiated.
+    """Draws a word, and then a vector whose gradient passes in its place.
 
-    Subclasses compute the latter in `given()`, at a `temperature`. With
+    Subclasses compute the vector in `given()`, at a `temperature`. With
     probability `rho` the relaxed vector of `given()` is passed instead, with
     its own gradient.
     """
@@ -39,7 +39,7 @@ class ConditionalGumbel(PartialSampling):
         return self.value_of("temperature")
 
     def given(self, logits, p, ids, seeds):
-        """Computes what is passed and differentiated in place of a word.
+        """Computes the vectors that are passed or differentiated.
 
         Args:
             logits: Float32 tensor of shape `(..., V)`.
@@ -49,8 +49,8 @@ class ConditionalGumbel(PartialSampling):
                 2)` of all steps of logits `(n, T, V)`; `None` without draws.
 
         Returns:
-            Pair of the relaxed vectors `(..., V)`, and of vectors whose
-            gradient passes where a word does.
+            Pair of the relaxed vectors `(..., V)`, and of the vectors whose
+            gradient a word has.
         """
         raise NotImplementedError
 
@@ -103,13 +103,13 @@ class AveragedGumbel(ConditionalGumbel):
 
 
 def is_word(ids: Any, logits: Any) -> Any:
-    """Booleans `(..., V)`, true at the ids `(...)`."""
+    """Returns booleans `(..., V)`, true at the ids `(...)`."""
     words = ops.arange(logits.shape[-1], dtype="int32")
     return ops.equal(words, ops.cast(ids, "int32")[..., None])
 
 
 def perturbed(log_probs: Any, ids: Any, uniform: Any) -> Any:
-    """Gumbel noise on log probabilities, given the word of the largest sum.
+    """Adds Gumbel noise to log probabilities, given the word that it chooses.
 
     ```
     e = -log(uniform)
@@ -142,7 +142,7 @@ def mean_relaxed(
     temperature: Any,
     values: bool = True,
 ) -> Any:
-    """Mean of relaxed samples; on TensorFlow one at a time is in memory.
+    """Averages relaxed samples; TensorFlow holds one at a time in memory.
 
     ```
     output = mean over k of softmax(scores[k]() / temperature)
@@ -199,8 +199,7 @@ def mean_relaxed(
 
 
 def uniform_of(seeds: Any, k: int, shape: tuple) -> Any:
-    """The `k`-th uniform numbers of seeds, as those of
-    `ConditionalGumbel.given()`.
+    """Draws the `k`-th uniform numbers from seeds of `given()`.
 
     Args:
         shape: Shape of the logits.
@@ -220,7 +219,7 @@ def _uniform(seed, shape):
 
 
 class _Known(keras.random.SeedGenerator):
-    """Gives a seed that is known, as often as asked."""
+    """A generator that always returns the same seed."""
 
     def __init__(self, seed):
         self.known = seed
@@ -230,7 +229,7 @@ class _Known(keras.random.SeedGenerator):
 
 
 def _after(tensor):
-    """Context of operations that wait for a tensor, lest all run at once."""
+    """Opens a context of operations that wait for a tensor."""
     import tensorflow as tf
 
     return tf.control_dependencies([tensor])
@@ -248,20 +247,19 @@ class GumbelRao(AveragedGumbel):
     output = d, with the gradient of the mean over k of y[k]         otherwise
     ```
 
-    The words and the mean gradient are those of `GumbelSoftmaxST`, the
-    variance of the gradient falls with every sample. Its time grows in
-    proportion to `num_samples`: 10 take eight to nine times that of
-    `GumbelSoftmaxST`, and with a `rho` about twelve times that of
-    `GumbelSoftmaxST(rho=rho)`, since the mean itself is then computed, too
+    The words and the mean gradient are those of `GumbelSoftmaxST`; the
+    variance of the gradient falls with every sample. Its time is proportional
+    to `num_samples`: 10 samples take eight to nine times that of
+    `GumbelSoftmaxST`, and with a `rho`, which needs the mean itself, about
+    twelve times that of `GumbelSoftmaxST(rho=rho)`
     (`python -m reproduce estimators`). On TensorFlow memory does not grow:
-    samples are drawn one by one, and again when the gradient is computed. On
-    JAX it grows with every sample, by two tensors of the logits' shape.
+    samples are drawn one by one, and again for the gradient. On JAX every
+    sample takes two tensors of the logits' shape.
 
     Args:
-        temperature: Float, positive, or a variable or schedule, as that of
+        temperature: Float, positive, or a variable or schedule, as in
             `GumbelSoftmaxST`. Defaults to `0.5`.
-        num_samples: Integer `K`, draws of the noise, with which time grows,
-            and memory on JAX alone. Defaults to `10`.
+        num_samples: Integer `K`, draws of the noise. Defaults to `10`.
         rho: Float in `[0, 1]`, probability of passing the mean of the relaxed
             samples; or a schedule. Defaults to `0.0`.
         granularity: String, what shares one draw of `rho`; see
@@ -286,9 +284,9 @@ class GumbelRao(AveragedGumbel):
 
     - Paulus et al., Rao-Blackwellizing the Straight-Through Gumbel-Softmax
       Gradient Estimator, ICLR 2021, section 3. The gradient is taken with the
-      noise held fixed, as that of `GumbelSoftmaxST` is: through the noise,
-      which depends on the logits once the word is given, as the paper has it,
-      its mean would be another.
+      noise held fixed, as in `GumbelSoftmaxST`. In the paper it also passes
+      through the noise, which depends on the logits given the word, and has
+      another mean.
     """
 
     held = True
@@ -306,7 +304,7 @@ class GumbelRao(AveragedGumbel):
 
 
 def given_scores(log_probs, ids, seeds, num_samples: int, first: int = 0):
-    """Callables that return `perturbed()`, one a sample, of equal noise."""
+    """Returns a callable for each sample that computes `perturbed()`."""
     shape = ops.shape(log_probs)
     # A tape would keep what it computes of these, of every sample.
     log_probs = ops.stop_gradient(log_probs)
@@ -330,16 +328,15 @@ class ReinMax(ConditionalGumbel):
     ```
 
     At temperature 1 that is the mean of straight-through and of its estimate
-    from the word alone, `(J(p) + (d - p)(d - p)^T) / 2`, and on average exact
-    for a function that is quadratic in the vector of a word. Of others its
-    bias may be larger than that of straight-through, and its variance is. It
-    is what `GumbelRao` comes to as its temperature goes to 0.
+    from the word alone, `(J(p) + (d - p)(d - p)^T) / 2`, which is unbiased
+    for a function that is quadratic in a word's vector. For other functions
+    its bias may exceed that of straight-through, and its variance does. It is
+    the limit of `GumbelRao` as its temperature goes to 0.
 
     Args:
         temperature: Float, positive, or a schedule, or a `keras.Variable`, as
-            that of `Categorical`. The paper prefers 1 or more; other than 1
-            the gradient is no longer exact for quadratic functions. Defaults
-            to `1.0`.
+            in `Categorical`. The paper prefers 1 or more; only at 1 is the
+            gradient unbiased for quadratic functions. Defaults to `1.0`.
         rho: Float in `[0, 1]`, probability of passing the distribution `p`,
             with its own gradient; or a schedule. Defaults to `0.0`.
         granularity: String, what shares one draw of `rho`; see
@@ -363,8 +360,8 @@ class ReinMax(ConditionalGumbel):
     Reference:
 
     - Liu et al., Bridging Discrete and Backpropagation: Straight-Through and
-      Beyond, NeurIPS 2023, algorithm 2. The authors' code also takes the mean
-      off the gradient to the logits, which is 0 here.
+      Beyond, NeurIPS 2023, algorithm 2. The authors' code also subtracts the
+      mean of the gradient to the logits, which is 0 here.
     """
 
     def given(self, logits, p, ids, seeds):
@@ -404,25 +401,23 @@ class ReinMaxCV(AveragedGumbel):
              + weight * (mean over k of J(y[k]) - J(z)) / temperature
     ```
 
-    and `J` as in `ReinMax`. The noise of `z` is that of the word, and not of
-    `theta`: the control variate has no mean of 0, and moves that of ReinMax.
-    With the same noise in both its mean would be 0 given the word, and since
-    ReinMax is a function of the word alone, it could add variance only. By
+    and `J` as in `ReinMax`. The noise of `z` is that of the word, and differs
+    from that of `theta`: the mean of the control variate is not 0, and changes
+    that of ReinMax. With equal noise its mean would be 0 given the word, and
+    since ReinMax depends on the word alone, it could only add variance. By
     enumeration: `python -m reproduce estimators`.
 
-    Time grows in proportion to `num_samples`: 10 take nine to ten times that
-    of `ReinMax`, with a `rho` or without, since what `rho` passes is `p`.
-    Memory is as that of `GumbelRao`: on TensorFlow it does not grow.
+    Time is proportional to `num_samples`: 10 samples take nine to ten times
+    that of `ReinMax`. Memory is as in `GumbelRao`.
 
     Args:
         temperature: Float, positive, or a schedule, or a `keras.Variable`, as
-            that of `Categorical`, of the control variate; that of ReinMax is
-            1. Defaults to `1.0`.
+            in `Categorical`, of the control variate; that of ReinMax is 1.
+            Defaults to `1.0`.
         weight: Float, of the control variate. Defaults to `0.5`, as in the
             authors' code.
-        num_samples: Integer `K`, draws of the noise, with which time grows,
-            and memory on JAX alone. Defaults to `10`.
-        rho: As that of `ReinMax`. Defaults to `0.0`.
+        num_samples: Integer `K`, draws of the noise. Defaults to `10`.
+        rho: As in `ReinMax`. Defaults to `0.0`.
         granularity: String, what shares one draw of `rho`; see
             `PartialSamplingST`. Defaults to `"step_sample"`.
         seed: Integer, optional seed of the sampling.
@@ -444,9 +439,9 @@ class ReinMaxCV(AveragedGumbel):
     Reference:
 
     - Wang and Bui, Beyond ReinMax: Low-Variance Gradient Estimators for
-      Discrete Latent Variables, 2026 (arXiv 2603.08257). Their code keeps
-      the relaxed sample under the name of the noise, and does not divide it
-      by the temperature; this is what the formulas mean.
+      Discrete Latent Variables, 2026 (arXiv 2603.08257). This follows the
+      formulas; their code keeps the relaxed sample under the name of the
+      noise, and does not divide it by the temperature.
     """
 
     def __init__(self, temperature=1.0, weight=0.5, num_samples=10, **kwargs):
@@ -487,23 +482,19 @@ class ReinMaxRao(AveragedGumbel):
              mean over k of 2 J(y[k]) / temperature - J(p) / 2
     ```
 
-    and `J` as in `ReinMax`. Less variance than ReinMax, but another mean:
-    given its word, ReinMax has no noise that could be averaged, and this
-    gradient is on average smaller than the true one, by half where the
-    function is linear and the temperature goes to 0. `GumbelRao` is the one
-    that leaves a mean as it is. By enumeration: `python -m reproduce
-    estimators`.
+    and `J` as in `ReinMax`. It has less variance than ReinMax, and another
+    mean: on average this gradient is smaller than the true one, by half for a
+    linear function as the temperature goes to 0. `GumbelRao` keeps the mean of
+    its estimator. By enumeration: `python -m reproduce estimators`.
 
-    Time grows in proportion to `num_samples`: 10 take eight to nine times that
-    of `ReinMax`, with a `rho` or without, since what `rho` passes is `p`.
-    Memory is as that of `GumbelRao`: on TensorFlow it does not grow.
+    Time is proportional to `num_samples`: 10 samples take eight to nine times
+    that of `ReinMax`. Memory is as in `GumbelRao`.
 
     Args:
         temperature: Float, positive, or a schedule, or a `keras.Variable`, as
-            that of `Categorical`. Defaults to `1.0`.
-        num_samples: Integer `K`, draws of the noise, with which time grows,
-            and memory on JAX alone. Defaults to `10`.
-        rho: As that of `ReinMax`. Defaults to `0.0`.
+            in `Categorical`. Defaults to `1.0`.
+        num_samples: Integer `K`, draws of the noise. Defaults to `10`.
+        rho: As in `ReinMax`. Defaults to `0.0`.
         granularity: String, what shares one draw of `rho`; see
             `PartialSamplingST`. Defaults to `"step_sample"`.
         seed: Integer, optional seed of the sampling.
@@ -537,7 +528,7 @@ class ReinMaxRao(AveragedGumbel):
 
 
 def halfway(logits, p, ids):
-    """Log probabilities `(..., V)` halfway between the softmax and a word."""
+    """Returns log probabilities halfway between the softmax and a word."""
     log_probs = ops.log_softmax(logits, axis=-1)
     drawn = ops.log1p(p)
     return ops.where(is_word(ids, logits), drawn, log_probs) - math.log(2.0)

@@ -28,22 +28,21 @@ class QueryAttention(keras.layers.Layer):
     output = weights @ memory
     ```
 
-    Query and memory may differ in size, which `keras.layers.AdditiveAttention`
-    does not allow, and the memory is projected once for all queries.
+    Unlike in `keras.layers.AdditiveAttention`, query and memory may differ in
+    size, and the memory is projected once for all queries.
 
     Args:
         units: Integer, size of the hidden layer of the score.
         query_initializer: Initializer of the query's projection. A query that
-            is small beside the memory, as the state of an LSTM is, at first
-            hardly moves the score; one of a few times the usual variance
-            shortens what it takes to learn where to look. Defaults to
-            `"glorot_uniform"`.
+            is small beside the memory, such as the state of an LSTM, at first
+            has little effect on the score; a few times the usual variance
+            lets attention learn sooner. Defaults to `"glorot_uniform"`.
 
     Call arguments:
         query: Float tensor of shape `(B, Q, Dq)`.
         memory: Float tensor of shape `(B, M, Dm)`.
         mask: Tensor that broadcasts to `(B, Q, M)`, nonzero where a query may
-            look.
+            attend.
         memory_mask: Tensor of shape `(B, M)`, nonzero where there is an entry.
         projected: Float tensor of shape `(B, M, units)`, of
             `project_memory(memory)`, to attend to one memory many times.
@@ -51,7 +50,7 @@ class QueryAttention(keras.layers.Layer):
 
     Returns:
         Pair of the attended memory, of shape `(B, Q, Dm)`, and the weights, of
-        shape `(B, Q, M)`. Both are zero for a query that may look nowhere.
+        shape `(B, Q, M)`. Both are zero for a query without any entry.
 
     Example:
 
@@ -63,7 +62,7 @@ class QueryAttention(keras.layers.Layer):
     Reference:
 
     - Lu et al., Best of Both Worlds, NIPS 2017, equations 1 and 2. As in the
-      authors' code the hidden layer has a bias, which the paper leaves out.
+      authors' code the hidden layer has a bias, unlike in the paper.
     """
 
     def __init__(
@@ -133,22 +132,22 @@ class AnswerEncoder(keras.layers.Layer):
     ```
 
     Uninformative words have a small weight, which keeps paraphrases close.
-    Without attention the last state is taken in place of `a @ h`.
+    Without attention, the last state replaces `a @ h`.
 
     Args:
         units: Integer, size of the recurrent state and of the attention.
         output_units: Integer, size of the encoding, or `None` for `units`.
         attention: Boolean, whether to attend. Defaults to `True`.
-        dropout: Float in `[0, 1)`, rate of dropout inside the attention; 0.5
-            in the authors' code. Defaults to `0.0`.
+        dropout: Float in `[0, 1)`, dropout rate inside the attention; 0.5 in
+            the authors' code. Defaults to `0.0`.
         seed: Integer, optional seed of the dropout.
 
     Call arguments:
         inputs: Float tensor of embedded words, of shape `(..., T, E)`.
-        mask: Tensor of shape `(..., T)`, nonzero where there is a word. The
-            mask of a `SoftEmbedding` arrives by itself; distributions need it
-            given.
-        training: Boolean, whether to drop out.
+        mask: Tensor of shape `(..., T)`, nonzero where there is a word. Keras
+            passes the mask of a `SoftEmbedding` of ids; for distributions it
+            must be given.
+        training: Boolean.
 
     Returns:
         Float tensor of shape `(..., output_units)`.
@@ -163,7 +162,7 @@ class AnswerEncoder(keras.layers.Layer):
 
     - Lu et al., Best of Both Worlds, NIPS 2017, section 4.2. The authors'
       code leaves the end token out of the attention; here the mask decides,
-      and that of a `SoftEmbedding` keeps it in, so that where an answer ends
+      and that of a `SoftEmbedding` includes it, so that the end of an answer
       has a gradient.
     """
 
@@ -236,24 +235,23 @@ class AnswerEncoder(keras.layers.Layer):
 class DialogEncoder(keras.layers.Layer):
     """Encodes the questions of a dialog, its history and its image.
 
-    All rounds of a dialog are encoded in one call, and are causal: history
-    row `r` is the round just before question `r` (row 0 the caption), and
-    question `r` sees rows `0` to `r`. A single question sees all rows it is
-    given.
+    All rounds of a dialog are encoded in one causal call: history row `r` is
+    the round before question `r` (row 0 is the caption), and question `r`
+    reads rows `0` to `r`. A single question reads all rows.
 
     To write an encoder, override `fuse()`, and `build()` for its layers.
 
     Args:
-        units: Integer, size of the recurrent states and of what is attended.
+        units: Integer, size of the recurrent states and the attention.
             Defaults to `512`.
         output_units: Integer, size of the encoding, or `None` for `units`.
-        dropout: Float in `[0, 1)`, rate of dropout after each fusion; 0.5 in
-            the published models. Defaults to `0.0`.
+        dropout: Float in `[0, 1)`, dropout rate after each fusion; 0.5 in the
+            published models. Defaults to `0.0`.
         return_state: Boolean, whether to return the final state of the
-            question's LSTM too, from which a decoder may start. Defaults to
+            question's LSTM, too, from which a decoder may start. Defaults to
             `False`.
-        return_attention: Boolean, whether to return the attention weights
-            too, as a dictionary. Defaults to `False`.
+        return_attention: Boolean, whether to return a dictionary of the
+            attention weights, too. Defaults to `False`.
         seed: Integer, optional seed of the dropout.
 
     Call arguments:
@@ -263,20 +261,19 @@ class DialogEncoder(keras.layers.Layer):
             questions of `R` rounds, `H` is `R`.
         image: Float tensor of shape `(B, P, D)`.
         question_mask: Tensor of the shape of `question` less its last axis,
-            nonzero where there is a word. The masks of a `SoftEmbedding`
-            arrive by themselves.
-        history_mask: Tensor of shape `(B, H, T)`. A row without words is not
-            looked at.
+            nonzero where there is a word. Keras passes the masks of a
+            `SoftEmbedding`.
+        history_mask: Tensor of shape `(B, H, T)`. A row without words is
+            ignored.
         image_mask: Tensor of shape `(B, P)`, nonzero where the image has a
             position. Defaults to `None` for all.
-        training: Boolean, whether to drop out.
+        training: Boolean.
 
     Returns:
         Float tensor of shape `(B, R, output_units)`, or `(B, output_units)`
         for one question. With `return_state` or `return_attention` a tuple of
-        that, `[h, c]` of shape `(B, R, units)` each, and a dictionary with
-        weights of shape `(B, R, H)` and `(B, R, P)`, those
-        that the encoder has.
+        that, `[h, c]` of shape `(B, R, units)` each, and a dictionary of the
+        encoder's attention weights, of shape `(B, R, H)` and `(B, R, P)`.
     """
 
     def __init__(
@@ -332,7 +329,7 @@ class DialogEncoder(keras.layers.Layer):
             masks: Triple of the masks of question, history and image, or
                 `None` each.
             visible: Boolean tensor that broadcasts to `(B, R, H)`, true where
-                a question may see a row.
+                a question may read a row.
             training: Boolean.
 
         Returns:
@@ -343,7 +340,7 @@ class DialogEncoder(keras.layers.Layer):
     def build_inputs(
         self, question_shape: tuple, history_shape: tuple, image_shape: tuple
     ) -> None:
-        """Builds the layers that every encoder has but `project`."""
+        """Builds the layers that every encoder has, except `project`."""
         self.read_question.build(question_shape)
         self.read_history.build(history_shape)
         self.project_image.build(image_shape)
@@ -402,14 +399,15 @@ def _check_inputs(question, history, image, single):
     rounds, rows = question.shape[1], history.shape[1]
     if not single and None not in (rounds, rows) and rounds != rows:
         raise ValueError(
-            "`history` must have one row a round of `question`. Received: "
+            "`history` must have one row for each round of `question`. "
+            "Received: "
             f"question.shape={tuple(question.shape)}, "
             f"history.shape={tuple(history.shape)}."
         )
 
 
 def _visible_rows(question, history, history_mask, causal):
-    """Mask of the rows that a question sees: broadcasts to `(B, R, H)`."""
+    """Returns a mask of the rows that a question reads, for `(B, R, H)`."""
     rounds, rows = ops.shape(question)[1], ops.shape(history)[1]
     visible = ops.ones((1, 1, rows), dtype="bool")
     if causal:
@@ -467,8 +465,7 @@ class HCIAEEncoder(AttendingEncoder):
     encoding = tanh([mq, mh, v] @ We)
     ```
 
-    What "it" refers to is looked up in the history first, so that the image
-    can be searched for it.
+    The history tells what "it" refers to before the image is searched for it.
 
     Args:
         units: Integer, size of the recurrent states and of what is attended.
@@ -491,8 +488,8 @@ class HCIAEEncoder(AttendingEncoder):
     Reference:
 
     - Lu et al., Best of Both Worlds, NIPS 2017, section 4.1. The projection
-      of the image, and dropout, which has a rate of 0.5 there, are the
-      authors' code's.
+      of the image, and dropout, at a rate of 0.5, come from the authors'
+      code.
     """
 
     def __init__(self, units: int = 512, **kwargs):
@@ -532,8 +529,8 @@ class HREAEncoder(AttendingEncoder):
     encoding = tanh(state @ We)
     ```
 
-    A single question is the only round of its dialog: it has the attended
-    history, but no earlier state of the dialog's LSTM.
+    A single question is the only round of its dialog: it attends to the
+    history, but the dialog's LSTM has no earlier state.
 
     Args:
         units: Integer, size of the recurrent states and of what is attended.
@@ -653,7 +650,7 @@ class LateFusionEncoder(DialogEncoder):
         return self.project(self.drop(fused, training)), state, {}
 
     def _read_rows(self, history, mask):
-        """State at the end of each row: `(B, H, T, E)` to `(B, H, units)`."""
+        """Returns the state at the end of each row: `(B, H, units)`."""
         batch, rows, steps, features = ops.shape(history)
         if mask is None:
             mask = ops.ones((batch, rows, steps), dtype="bool")

@@ -1,4 +1,4 @@
-"""Standardization of image features, as a part of a network."""
+"""Standardization of image features as a layer."""
 
 from typing import Any
 
@@ -12,26 +12,25 @@ from tfcap._ops.arguments import config_of
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class ImageStandardization(keras.layers.Layer):
-    """Standardizes image features by the mean and deviation of training.
+    """Standardizes image features by the training mean and deviation.
 
     ```
     y = (image - mean) / deviation                        # pooled=False
     y = (mean over positions of image - mean) / deviation    # pooled=True
     ```
 
-    The numbers belong to the network that learned with them: as the
-    `image_preprocessing` of a speaker or a listener they are saved with it, so
-    that training, evaluation and inference all feed features as they are in
-    their file. `tfcap.data.StandardizedFeatures` finds them.
+    As the `image_preprocessing` of a speaker or a listener, the layer is saved
+    with it, so that training, evaluation and inference all take features as
+    they are in their file. `tfcap.data.StandardizedFeatures` computes the mean
+    and the deviation.
 
     Args:
         mean: Sequence of D floats.
         deviation: Sequence of D floats, positive: standard deviations.
-        pooled: Boolean, whether positions are averaged first, for numbers that
-            are those of averages. Defaults to `False`.
-        positions: Integer P, how many positions an image must have where they
-            are not averaged; another number means features of another kind.
-            Defaults to `None`, any.
+        pooled: Boolean, whether positions are averaged first, for a mean and
+            deviation of averages. Defaults to `False`.
+        positions: Integer P, number of positions of an image, if they are not
+            averaged. Defaults to `None`, any.
 
     Call arguments:
         image: Float tensor of shape `(B, P, D)`.
@@ -41,7 +40,7 @@ class ImageStandardization(keras.layers.Layer):
         compute dtype; computed in float32.
 
     Raises:
-        ValueError: If the shape is not that of the features of training.
+        ValueError: If the shape differs from the training features'.
 
     Example:
 
@@ -68,10 +67,10 @@ class ImageStandardization(keras.layers.Layer):
         same = len(self.mean) == len(self.deviation) > 0
         if not (same and numbers.all() and (self.deviation > 0).all()):
             raise ValueError(
-                "`mean` and `deviation` must be as many finite numbers, one "
-                "for each feature, and deviations positive. Received: "
-                f"mean={self.mean}, deviation={self.deviation}. Take 1 for a "
-                "feature that is always the same."
+                "`mean` and `deviation` must hold one finite number for each "
+                "feature, and deviations must be positive. Received: "
+                f"mean={self.mean}, deviation={self.deviation}. Use a "
+                "deviation of 1 for a constant feature."
             )
 
     def call(self, image):
@@ -89,20 +88,20 @@ class ImageStandardization(keras.layers.Layer):
         return batch, 1 if self.pooled else positions, size
 
     def _check(self, shape):
-        """Rejects features that are not those of training."""
+        """Rejects features whose shape differs from the training features'."""
         _, positions, size = shape
         if size not in (None, len(self.mean)):
             raise ValueError(
                 f"`image` must have {len(self.mean)} features, as in "
-                f"training. Received: image.shape={tuple(shape)}. Take the "
+                f"training. Received: image.shape={tuple(shape)}. Use the "
                 "features of the same backbone."
             )
         fixed = None if self.pooled else self.positions
         if None not in (fixed, positions) and positions != fixed:
             raise ValueError(
                 f"`image` must have {fixed} positions, as in training. "
-                f"Received: image.shape={tuple(shape)}. Take the features of "
-                "the same layer, all of their positions."
+                f"Received: image.shape={tuple(shape)}. Use the features of "
+                "the same layer, with all positions."
             )
 
     def get_config(self):

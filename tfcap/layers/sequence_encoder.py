@@ -1,6 +1,6 @@
 """Layers that read words: an embedding, and recurrent encoders.
 
-The encoders do not compute what a mask hides.
+The encoders skip masked words.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ from tfcap.layers._fast import embed_words
 class SoftEmbedding(Stepwise, keras.layers.Layer):
     """Embeds word ids, or distributions over words, with the same table.
 
-    A network that was trained on ids can so be fed the vectors of a word
+    A network that was trained on ids can thus read the vectors of a word
     channel, and the gradient flows back through them.
 
     ```
@@ -28,9 +28,9 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
     output = distributions @ table     # float input
     ```
 
-    On one-hot vectors the two agree to the bit. Vectors of a word channel are
-    looked up, see `embed_words()`; what is computed from them is multiplied.
-    `from_embedding()` ties it to the table of a network that somebody has.
+    On one-hot vectors the two are identical. Vectors of a word channel are
+    looked up, see `embed_words()`; other distributions are multiplied.
+    `from_embedding()` ties the layer to the table of an existing network.
 
     Args:
         vocabulary_size: Integer `V`.
@@ -38,12 +38,11 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
         embeddings_initializer: Initializer of the table. Defaults to
             `"uniform"`.
         mask_zero: Boolean, whether id 0 is padding. If so, ids carry the mask
-            `ids != 0`; distributions carry on the mask they came with.
-            Defaults to `True`.
+            `ids != 0`; distributions keep their mask. Defaults to `True`.
 
     Call arguments:
         inputs: Integer tensor of shape `(...)`, or float tensor of shape
-            `(..., V)`. The dtype tells which.
+            `(..., V)`.
 
     Returns:
         Float tensor of shape `(..., units)`.
@@ -85,15 +84,14 @@ class SoftEmbedding(Stepwise, keras.layers.Layer):
     ) -> "SoftEmbedding":
         """Ties soft words to the table of an embedding layer, without a copy.
 
-        What either learns the other has learned. With `enable_lora()` the
-        table is the sum of the frozen one and its adapter, and the adapter
-        learns.
+        Both layers train the same weights. With `enable_lora()` the table is
+        the sum of the frozen one and its adapter, which is trained.
 
         Args:
-            layer: `keras.layers.Embedding`, or a kind of it such as
+            layer: `keras.layers.Embedding`, or a subclass such as
                 `ReversibleEmbedding`.
-            **kwargs: Of `keras.layers.Layer`, and `mask_zero`, by default that
-                of the layer.
+            **kwargs: Those of `keras.layers.Layer`, and `mask_zero`, by
+                default that of the layer.
 
         Raises:
             TypeError: If `layer` is not a layer.
@@ -196,10 +194,10 @@ def _check_floats(layer):
     """Rejects a table of integers."""
     if layer.quantization_mode is not None:
         raise ValueError(
-            "`layer` must have a table of floats, through which a gradient "
-            "passes to soft words. Received: a table quantized to "
-            f"{layer.quantization_mode}. Quantize all other layers, by "
-            "`quantize(..., filters=...)`, or leave this one out."
+            "`layer` must have a table of floats, so that soft words have a "
+            "gradient. Received: a table quantized to "
+            f"{layer.quantization_mode}. Leave the embedding out of the "
+            "quantization, by `quantize(..., filters=...)`."
         )
 
 
@@ -298,9 +296,9 @@ def packed_recurrence(
 ) -> tuple[Any, Any, list]:
     """Runs a recurrent cell over the unmasked steps of a batch of sequences.
 
-    Sequences are sorted by length, and step `t` runs on the rows that still
-    have a `t`-th word: a batch that is half padding costs half. The inputs of
-    all words are projected in one product, and no step needs a select.
+    Sequences are sorted by length, and step `t` runs on the rows with a
+    `t`-th word: a batch that is half padding costs half. The inputs of all
+    words are projected in one product.
 
     Args:
         project: Callable from words `(n, D)` to the inputs of a step.
@@ -331,7 +329,7 @@ def packed_recurrence(
 
 
 def _plan(mask):
-    """Index of each word in the packed order: by step, then by length."""
+    """Returns the index of each word in packed order: by step, then length."""
     import tensorflow as tf
 
     rows, width = tf.shape(mask)[0], mask.shape[1]
@@ -379,20 +377,20 @@ def _recurrence(step, projected, state, plan):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class MaskedLSTM(MaskedRecurrence, keras.layers.LSTM):
-    """`keras.layers.LSTM` that does not compute what the mask hides.
+    """`keras.layers.LSTM` that skips masked steps.
 
     Weights, arguments, results and gradients are those of
     `keras.layers.LSTM`; only the algorithm differs, with TensorFlow and a
     mask:
 
-    - on CPU, up to 32 steps, step `t` runs on the sequences that have a
-      `t`-th word, which saves what the padding costs: two thirds of the time
-      on dialog questions;
-    - otherwise the words of each sequence are moved to its front and the
-      steps that no sequence reaches are dropped. Padding may then stand
-      anywhere and rows may be empty, which cuDNN by itself rejects.
+    - on CPU, up to 32 steps, step `t` runs on the sequences with a `t`-th
+      word, which saves the cost of padding: two thirds of the time on dialog
+      questions;
+    - otherwise the words of each sequence are moved to its front, and steps
+      that no sequence reaches are dropped. Padding may then be anywhere and
+      rows may be empty, which cuDNN itself rejects.
 
-    On other backends, and with dropout inside the cell, it is Keras' own
+    On other backends, and with dropout inside the cell, it runs Keras' own
     layer.
 
     Call arguments:
@@ -439,7 +437,7 @@ class MaskedLSTM(MaskedRecurrence, keras.layers.LSTM):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class MaskedGRU(MaskedRecurrence, keras.layers.GRU):
-    """`keras.layers.GRU` that does not compute what the mask hides.
+    """`keras.layers.GRU` that skips masked steps.
 
     Weights, arguments, results and gradients are those of
     `keras.layers.GRU`; the algorithm is that of `MaskedLSTM`.
@@ -491,9 +489,8 @@ class MaskedGRU(MaskedRecurrence, keras.layers.GRU):
 class SequenceEncoder(keras.layers.Layer):
     """Reads embedded words and returns the state after the last one.
 
-    The state is that after the last *word*: padding may stand before, after
-    or between the words and changes nothing. A sequence without words gives
-    zeros.
+    The state is that after the last *word*: padding before, after or between
+    the words has no effect. A sequence without words gives zeros.
 
     Args:
         units: Integer, size of the state.
@@ -505,8 +502,8 @@ class SequenceEncoder(keras.layers.Layer):
     Call arguments:
         inputs: Float tensor of shape `(..., T, D)`, such as `(B, T, D)` or
             `(B, R, T, D)`.
-        mask: Tensor of shape `(..., T)`, nonzero where there is a word. The
-            mask of a `SoftEmbedding` arrives by itself.
+        mask: Tensor of shape `(..., T)`, nonzero where there is a word. Keras
+            passes the mask of a `SoftEmbedding`.
 
     Returns:
         Float tensor of shape `(..., units)`, or `(..., T, units)` with

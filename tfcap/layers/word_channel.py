@@ -11,6 +11,7 @@ from tfcap._ops import SeedGenerator
 from tfcap._ops import likeliest_words
 from tfcap._ops import straight_through
 from tfcap._ops.arguments import check_choice
+from tfcap._ops.arguments import check_not_softmax
 from tfcap._ops.arguments import checked_scalar
 from tfcap._ops.arguments import checked_seed
 from tfcap._ops.arguments import config_of
@@ -36,10 +37,10 @@ LARGEST_UNIFORM = 1.0 - 2.0**-23
 def sample_words(probabilities: Any, uniform: Any) -> Any:
     """Draws one word from each distribution.
 
-    One uniform number a row instead of one a word, and two short cumulative
-    sums (over blocks of words, then within one block) instead of a long one:
-    as fast as `keras.random.categorical` on CPU, and free of the slow path
-    that random tensors of vocabulary size take under XLA. A word of
+    It takes one uniform number a row rather than one a word, and two short
+    cumulative sums (over blocks of words, then within one block) rather than
+    a long one: as fast as `keras.random.categorical` on CPU, without the
+    random tensors of vocabulary size that are slow under XLA. A word of
     probability 0 is never drawn.
 
     Args:
@@ -95,32 +96,32 @@ class WordChannel(keras.layers.Layer):
     one-hot vector, a relaxed one, or a mixture. At inference every channel
     emits the one-hot vector of the most likely word.
 
-    Channels compute in float32 whatever the dtype policy, and return the
-    policy's compute dtype: half precision holds neither the probabilities of
-    a large vocabulary nor a sum over them.
+    Channels compute in float32 with any dtype policy, since half precision
+    holds neither the probabilities of a large vocabulary nor a sum over them,
+    and return the policy's compute dtype.
 
     A number of a channel, such as a temperature, may be a schedule: a callable
     of the training step, such as an object of `keras.optimizers.schedules`.
-    The channel then counts the training steps, in a variable that is saved,
-    `step`: one in each batch of a `fit()`, however often the channel is called
-    in it, in a cell of an RNN, say, or twice in a model. A loop of one's own
-    counts alike in a `tf.function` of one batch, whose loops and branches are
-    part of the step. Where several batches share a function by `tf.range()`,
-    make the step a `tf.function` of its own. Eagerly, and on JAX, every
-    outermost call of a layer, every decode, and every call that `keras.remat`
-    computes again is a step; what else is one step, assign before each:
+    The channel then counts the training steps in a saved variable, `step`:
+    once in each batch of a `fit()`, even if the channel is called several
+    times, in the cell of an RNN or twice in a model. In a loop of your own, a
+    `tf.function` of one batch counts once, with its loops and branches; if it
+    loops over batches by `tf.range()`, make the step a `tf.function` of its
+    own. In eager execution, and on JAX, every outermost call of a layer, every
+    decode, and every call that `keras.remat` computes again counts; assign the
+    step yourself if that is not what you want:
     `channel.step.assign(optimizer.iterations)`.
 
-    To write a channel, override `emit()`; if it may pass anything but one-hot
-    vectors forward, `discrete`; if it passes no gradient back,
-    `differentiable`.
+    To write a channel, override `emit()`; override `discrete` if it may emit
+    vectors that are not one-hot, and `differentiable` if it has no gradient.
 
     Args:
         seed: Integer, optional seed of the channel's sampling.
 
     Call arguments:
         logits: Float tensor of shape `(..., V)`, unnormalized log
-            probabilities of the `V` words of the vocabulary.
+            probabilities of the `V` words of the vocabulary. The output of a
+            softmax of Keras is rejected.
         training: Boolean, whether to sample (`emit()`) or take the argmax.
 
     Returns:
@@ -141,12 +142,12 @@ class WordChannel(keras.layers.Layer):
 
     @property
     def discrete(self):
-        """Boolean: every emitted vector is exactly one-hot in training."""
+        """True if every emitted vector is one-hot in training."""
         return True
 
     @property
     def differentiable(self):
-        """Boolean: gradients pass from what is emitted to the logits."""
+        """True if gradients pass from emitted vectors to the logits."""
         return True
 
     def build(self, input_shape):
@@ -158,12 +159,12 @@ class WordChannel(keras.layers.Layer):
         self.built = True
 
     def emit(self, logits, noise=None):
-        """Emits the vectors that are passed on in training.
+        """Returns the vectors that are emitted in training.
 
         Args:
             logits: Float32 tensor of shape `(..., V)`.
-            noise: The random numbers to use instead of drawing them; what
-                they are is up to the subclass. For tests.
+            noise: Random numbers to use instead of drawing them, in a form
+                that the subclass defines. For tests.
 
         Returns:
             Float32 tensor of shape `(..., V)`.
@@ -172,10 +173,10 @@ class WordChannel(keras.layers.Layer):
 
     @property
     def replays(self):
-        """Boolean: `emit_words()` gives what `emit()` gave, for known words.
+        """True if `emit_words()` returns for known words what `emit()` did.
 
-        So it does of itself for a channel that emits words and passes no
-        gradient. A loop of the graph asks for it, see `tfcap.decoding.Sample`.
+        By default true of a channel that emits words without gradient. Loops
+        of a graph need it, see `tfcap.decoding.Sample`.
         """
         return self.discrete and not self.differentiable
 
@@ -191,7 +192,7 @@ class WordChannel(keras.layers.Layer):
         return ()
 
     def emit_words(self, logits, ids, noise):
-        """Emits what `emit()` did at every step, of words that are known.
+        """Returns what `emit()` did at every step, for known words.
 
         Args:
             logits: Float32 tensor of shape `(n, T, V)`.
@@ -205,17 +206,17 @@ class WordChannel(keras.layers.Layer):
         return self.one_hot(ids, logits)
 
     def hold(self, name, value, wanted, fits, held=True, logged=None):
-        """Holds a number that may change in training: call it to read it.
+        """Holds a number that may change in training.
 
         Args:
             name: String, the argument's name.
             value: Float, `keras.Variable`, or schedule.
-            wanted: String, what it must be, for messages.
+            wanted: String, its constraint, for messages.
             fits: Callable from a float to a boolean.
             held: Boolean, whether a float is held in a variable that may be
                 assigned, and is saved. Defaults to `True`.
-            logged: String, under which a schedule's value is logged. Defaults
-                to `name`.
+            logged: String, name under which a schedule's value is logged.
+                Defaults to `name`.
         """
         if is_schedule(value):
             value = checked_schedule(value, name, wanted, fits)
@@ -253,33 +254,33 @@ class WordChannel(keras.layers.Layer):
         self._numbers[name] = value
 
     def value_of(self, name):
-        """A number that is held: a variable, or its value at this step."""
+        """Returns a held number: a variable, or its value at this step."""
         value = self._numbers[name]
         if self.step is None or not callable(value):
             return value
         return at_step(value, self._counter())
 
     def config_of(self, name):
-        """A number that is held, for `get_config()`."""
+        """Returns a held number for `get_config()`."""
         value = self._configs[name]
         if isinstance(value, keras.Variable):
             return initial_value(value)
         return schedule_config(value)
 
     def scheduled_values(self):
-        """Values of the schedules at this step, by the names to log."""
+        """Returns the schedules' values at this step, by their log names."""
         return {key: self.value_of(name) for key, name in self._logged.items()}
 
     def next_step(self):
-        """Moves the schedules on by a training step, where none holds them."""
+        """Advances the schedules by a step, unless `schedules_held()`."""
         if self.step is not None and not is_held(self):
             self._counter.advance()
 
     def _called_before(self):
-        """Check whether the outermost layer's call has called this one before.
+        """Returns whether this call of the outermost layer called it before.
 
-        Outside of functions of TensorFlow nothing else tells. Keras clears
-        losses when an outermost call begins: one of 0 is the sign.
+        Keras clears losses when an outermost call begins: outside of functions
+        of TensorFlow, a loss of 0 marks that this call came before.
         """
         if self.step is None or traced_function() is not None or is_held(self):
             return False
@@ -290,11 +291,11 @@ class WordChannel(keras.layers.Layer):
 
     @contextlib.contextmanager
     def decoding(self, rows):
-        """Context of one decode, in which the channel is called step by step.
+        """Opens the context of one decode, with a call for each step.
 
-        A decoder that emits `rows` sequences one step at a time wraps its
-        loop in this context, so that a channel can hold what it shares over
-        the steps. The base class holds nothing.
+        A decoder of `rows` sequences wraps its loop in this context, so that
+        a channel can share random numbers between steps. The base class
+        shares none.
 
         Args:
             rows: Integer or scalar tensor, the number of sequences.
@@ -302,6 +303,7 @@ class WordChannel(keras.layers.Layer):
         yield self
 
     def call(self, logits, training=False):
+        check_not_softmax(logits, "logits")
         logits = ops.cast(logits, "float32")
         if training:
             words = self.emit(logits)
@@ -312,10 +314,10 @@ class WordChannel(keras.layers.Layer):
         return cast_words(words, self.compute_dtype)
 
     def draw(self, logits):
-        """Emits in training, and names the word each vector stands for.
+        """Emits in training, and returns the word of each vector, too.
 
-        A relaxed vector stands for the word that was drawn with it, which
-        need not be its largest entry: a decoder ends a sequence by it.
+        The word of a relaxed vector is the one drawn with it, which need not
+        be its largest entry; a decoder ends a sequence by it.
 
         Args:
             logits: Float tensor of shape `(..., V)`.
@@ -347,17 +349,16 @@ class WordChannel(keras.layers.Layer):
         return self.one_hot(ops.reshape(ids, shape[:-1]), probabilities)
 
     def uniform(self, shape, minval=0.0):
-        """Float32 tensor, uniform in `[minval, 1)`, from the layer's seed."""
+        """Draws float32 numbers in `[minval, 1)` from the layer's seed."""
         return keras.random.uniform(
             shape, minval=minval, dtype="float32", seed=self.seed_generator
         )
 
     def one_hot(self, ids, logits):
-        """One-hot vectors of `ids`, as wide as the last axis of `logits`.
+        """Returns one-hot vectors of `ids`, of the width of `logits`.
 
-        They remember the ids: what embeds them need not multiply. A vector is
-        NaN where the logits are NaN or infinite, or all minus infinity: there
-        is not a word to draw.
+        They carry the ids, so that an embedding looks them up. A vector is
+        NaN where the logits are NaN or infinite, or all minus infinity.
         """
         vectors = ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype)
         best = ops.stop_gradient(ops.max(logits, axis=-1))
@@ -377,8 +378,8 @@ class WordChannel(keras.layers.Layer):
 class Categorical(WordChannel):
     """Samples a word from every distribution.
 
-    The channel of policy-gradient estimators: words come from the model's own
-    distribution and carry no gradient.
+    The channel of policy-gradient estimators: words are drawn from the model's
+    distribution and have no gradient.
 
     ```
     output = one_hot(w), with w ~ softmax(logits / temperature)
@@ -386,8 +387,8 @@ class Categorical(WordChannel):
 
     Args:
         temperature: Float, positive, or a schedule, or a `keras.Variable` that
-            holds it and is saved as the number that it is then. Other than 1
-            the words no longer come from the distribution whose log
+            holds it, and is saved as its current value. At temperatures other
+            than 1, words are not drawn from the distribution whose log
             probabilities an estimator differentiates, which biases it.
             Defaults to `1.0`.
         seed: Integer, optional seed of the sampling.
@@ -441,21 +442,21 @@ class PartialSampling(WordChannel):
     """Passes a relaxed vector with probability `rho`, a word otherwise.
 
     Subclasses compute the word and the relaxed vector in `candidates()`, and
-    the latter alone, of the noise of `word_noise()`, in `relaxed()`.
+    the relaxed vector of given noise in `relaxed()`.
 
     Args:
         rho: Float in `[0, 1]`, probability of passing the relaxed vector. If
             positive, it is held in a non-trainable variable, `layer.rho`,
             that may be assigned during training; or that variable itself; or
-            a schedule, a callable of the training step.
-            `rho=0` is fixed: the channel is discrete for good.
-        granularity: String, what shares one draw: `"step_sample"` nothing,
-            `"step"` all sequences at one step, `"sample"` all steps of one
-            sequence, `"batch"` everything in one call. The step axis is the
-            last but one of `logits`; logits of shape `(rows, V)` are one step
-            of as many sequences. Step by step, `"sample"` and `"batch"` are
-            held over the steps inside `with channel.decoding(rows)`, and are
-            drawn at every call outside.
+            a schedule, a callable of the training step. `rho=0` is fixed: the
+            channel is always discrete.
+        granularity: String, scope of one draw: `"step_sample"` every word by
+            itself, `"step"` all sequences at one step, `"sample"` all steps
+            of one sequence, `"batch"` everything in one call. The step axis is
+            the last but one of `logits`; logits of shape `(rows, V)` are one
+            step of as many sequences. Draws of `"sample"` and `"batch"` are
+            shared by the steps inside `with channel.decoding(rows)`, and are
+            renewed at every call outside.
         seed: Integer, optional seed.
     """
 
@@ -469,8 +470,8 @@ class PartialSampling(WordChannel):
             check_not_trained(rho, "rho")
             if not 0 < initial_value(rho) <= 1:
                 raise ValueError(
-                    "`rho` must be in (0, 1] when a variable of it is handed "
-                    "over: a channel that is made with 0 is discrete for good. "
+                    "`rho` must be in (0, 1] if it is a variable, since a "
+                    "channel made with 0 is always discrete. "
                     f"Received: rho={rho!r}. Assign 0 later."
                 )
         # A number of 0 is fixed, and has no variable.
@@ -500,15 +501,15 @@ class PartialSampling(WordChannel):
             self._coins = None
 
     def candidates(self, logits, noise=None):
-        """The two vectors to choose from, and what decides.
+        """Computes the word, the relaxed vector and the draw between them.
 
         Args:
             logits: Float32 tensor of shape `(..., V)`.
-            noise: As of `emit()`.
+            noise: As in `emit()`.
 
         Returns:
-            `(hard, soft, coins)`, or with `slope` too, the arguments of
-            `mix()`.
+            Arguments of `mix()`, `(hard, soft, coins)`, optionally with
+            `slope`.
         """
         raise NotImplementedError
 
@@ -517,7 +518,7 @@ class PartialSampling(WordChannel):
         return self.uniform(shape[:-1])
 
     def relaxed(self, logits, noise):
-        """The relaxed vectors `(..., V)` alone, of noise as of a word."""
+        """Computes the relaxed vectors `(..., V)` from `word_noise()`."""
         raise NotImplementedError
 
     @property
@@ -547,8 +548,8 @@ class PartialSampling(WordChannel):
             soft: Float32 tensor of shape `(..., V)`, the relaxed vector.
             coins: Float tensor that broadcasts to `(...)`, uniform in
                 `[0, 1)`, or `None` to draw it.
-            slope: Float32 tensor of shape `(..., V)` whose gradient passes
-                where a word does. Defaults to `soft`.
+            slope: Float32 tensor of shape `(..., V)` whose gradient a word
+                has. Defaults to `soft`.
 
         Returns:
             Float32 tensor of shape `(..., V)`.
@@ -567,7 +568,7 @@ class PartialSampling(WordChannel):
         return remember_words(vectors, words)
 
     def coins(self, shape):
-        """Uniform numbers that broadcast to `shape`, shared as configured."""
+        """Draws uniform numbers that broadcast to `shape`, by granularity."""
         if self._coins is not None:
             return self._coins
         rank = len(shape)
@@ -593,7 +594,7 @@ def check_not_trained(variable, name):
     """Rejects a variable that an optimizer would change."""
     if getattr(variable, "trainable", False):
         raise ValueError(
-            f"`{name}` must be a number, or a variable that is not trained. "
+            f"`{name}` must be a number, or a variable that is not trainable. "
             f"Received: {name}={variable!r}. Make it with `trainable=False`."
         )
 
@@ -622,15 +623,15 @@ class PartialSamplingST(PartialSampling):
             authors' code names the complement, the probability of sampling.
             If positive, it is held in a variable: `channel.rho.assign(0.5)`
             changes it during training, and it is saved with the model. With
-            `rho=0` the channel is discrete for good. Or a schedule, a callable
+            `rho=0` the channel is always discrete. Or a schedule, a callable
             of the training step such as an object of
             `keras.optimizers.schedules`. Defaults to `0.25`.
-        granularity: String, what shares one draw between distribution and
-            word: `"step_sample"` nothing, `"step"` all sequences at one step,
-            `"sample"` all steps of one sequence, `"batch"` everything. The
-            step axis is the last but one of `logits`; logits of shape
+        granularity: String, scope of one draw between distribution and word:
+            `"step_sample"` every word by itself, `"step"` all sequences at one
+            step, `"sample"` all steps of one sequence, `"batch"` everything.
+            The step axis is the last but one of `logits`; logits of shape
             `(rows, V)` are one step of as many sequences, and the draws of
-            `"sample"` and `"batch"` are held over the steps inside
+            `"sample"` and `"batch"` are shared by the steps inside
             `with channel.decoding(rows)`. Defaults to `"step_sample"`.
         seed: Integer, optional seed of the sampling.
 
@@ -652,7 +653,7 @@ class PartialSamplingST(PartialSampling):
     Reference:
 
     - Vered et al., Joint Optimization for Cooperative Image Captioning,
-      ICCV 2019, section 5. The paper speaks of a draw at each step and of a
+      ICCV 2019, section 5. The paper describes a draw at each step, and a
       share of the images; the authors' code draws per step and sample, which
       is the default here.
     """
@@ -678,27 +679,27 @@ class GumbelSoftmaxST(PartialSampling):
     output = one_hot(argmax(y)) + y - stop_gradient(y)  otherwise
     ```
 
-    The argmax is a sample from `softmax(logits)` at every temperature. `rho`
-    above 0 is the partial-sampling form; what it passes is the relaxed sample
-    `y`, noise included, not the distribution. With `backward_temperature` the
-    gradient, in either case, is that of `y` at this temperature; without `rho`
-    no value of `y` is passed on, and `temperature` is of no effect beside it.
+    The argmax is a sample from `softmax(logits)` at every temperature. A
+    positive `rho` is the partial-sampling form, which passes the relaxed
+    sample `y`, noise included. With `backward_temperature` the gradient is
+    always that of `y` at this temperature; without `rho`, `temperature` then
+    has no effect.
 
     Args:
-        temperature: Float, positive: low temperatures have relaxed samples
-            close to words and gradients of high variance. Held in a variable:
-            `channel.temperature.assign(0.7)` changes it during training, and
-            it is saved with the model. Or that variable itself, made with
-            `trainable=False`; or a schedule, a callable of the training step,
-            such as `tfcap.training.ExponentialTemperature()`. Defaults to
-            `0.5`.
+        temperature: Float, positive: at low temperatures, relaxed samples are
+            close to words and gradients have a high variance. It is held in a
+            variable: `channel.temperature.assign(0.7)` changes it during
+            training, and it is saved with the model. Or that variable itself,
+            made with `trainable=False`; or a schedule, a callable of the
+            training step, such as `tfcap.training.ExponentialTemperature()`.
+            Defaults to `0.5`.
         rho: Float in `[0, 1]`, probability of passing the relaxed sample. If
             positive, held in a variable as well; or a schedule. Defaults to
             `0.0`.
         granularity: String, what shares one draw of `rho`; see
             `PartialSamplingST`. Defaults to `"step_sample"`.
         seed: Integer, optional seed of the sampling.
-        backward_temperature: Float, variable or schedule as `temperature`, at
+        backward_temperature: Float, variable or schedule, the temperature at
             which the relaxed sample is differentiated: decoupled
             straight-through. Defaults to `None`, `temperature`.
 
@@ -727,8 +728,8 @@ class GumbelSoftmaxST(PartialSampling):
       ICCV 2019, section 5, for `rho`
     - Shah et al., Improving Discrete Optimisation Via Decoupled
       Straight-Through Estimator, 2024, for `backward_temperature`. There, the
-      forward temperature also flattens what words are drawn from; here it is
-      that of the relaxed sample alone, and words are the speaker's.
+      forward temperature also flattens the distribution of words; here it
+      applies only to the relaxed sample.
     """
 
     def __init__(
@@ -800,15 +801,15 @@ class GumbelSoftmaxST(PartialSampling):
 class ProbabilityChannel(WordChannel):
     """Emits samples of a TensorFlow Probability distribution over words.
 
-    Emitted is the one-hot vector of the sample's largest entry, with the
-    gradient of the sample where the distribution is reparameterized, as
-    `RelaxedOneHotCategorical` is, and without a gradient otherwise.
+    It emits the one-hot vector of the sample's largest entry, with the
+    gradient of the sample if the distribution is reparameterized, as
+    `RelaxedOneHotCategorical` is, and without gradient otherwise.
 
-    Needs the TensorFlow backend and `pip install tfcap[probability]`.
+    It needs the TensorFlow backend and `pip install tfcap[probability]`.
 
     Args:
         distribution: String, a class of `tfp.distributions` that takes
-            `logits` of shape `(..., V)` and has samples of that shape.
+            `logits` of shape `(..., V)` and returns samples of that shape.
             Defaults to `"OneHotCategorical"`.
         options: Dictionary of further arguments of the class. Defaults to
             `None`.
@@ -823,7 +824,7 @@ class ProbabilityChannel(WordChannel):
 
     Raises:
         ImportError: If TensorFlow Probability is not installed.
-        TypeError: If the distribution is not given by its name.
+        TypeError: If the distribution is not a string.
 
     Example:
 
@@ -847,7 +848,7 @@ class ProbabilityChannel(WordChannel):
             raise TypeError(
                 "`distribution` must be the name of a class of "
                 "`tfp.distributions`, a string, so that the channel can be "
-                f"saved. Received: distribution={distribution!r}. Give "
+                f"saved. Received: distribution={distribution!r}. Pass "
                 f"{getattr(distribution, '__name__', 'its name')!r}."
             )
         self.distribution = distribution

@@ -1,4 +1,4 @@
-"""Losses for `compile()`, and the same as functions of embeddings."""
+"""Losses for `compile()`, and as functions of embeddings."""
 
 from tfcap.losses.contrastive_loss import BidirectionalContrastiveLoss
 from tfcap.losses.contrastive_loss import bidirectional_contrastive_loss

@@ -1,4 +1,4 @@
-"""Contrastive loss, against other images and other texts."""
+"""Contrastive loss of images and texts."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def bidirectional_contrastive_loss(
     reduction=None,
     distractor_mask: Any = None,
 ) -> Any:
-    """Contrasts matching images and texts with other ones, in both directions.
+    """Contrasts matching images and texts with others, in both directions.
 
     ```
     s(v, w) = dot(v, w) / temperature
@@ -53,14 +53,13 @@ def bidirectional_contrastive_loss(
                       and contrast over other texts w' of s(v, w')
     ```
 
-    Without decoupling, the mean is the symmetric InfoNCE of CLIP, with it the
-    decoupled contrastive loss. Decoupled, it is negative where a pair stands
-    out; times the temperature and with small temperatures, it is the score of
-    the best other less that of the pair. A direction in which there are no
-    others adds 0.
+    Without decoupling, the mean is the symmetric InfoNCE of CLIP; with it, the
+    decoupled contrastive loss, which is negative if a pair stands out. Times
+    a small temperature, it approaches the score of the best other minus that
+    of the pair. A direction without others adds 0.
 
-    The others are those of the batch, of all replicas. An image or a text
-    that is among them several times counts as often: `k` times it adds up to
+    The others are those of the batch, on all replicas. An image or a text
+    that occurs `k` times among them counts as often, which adds up to
     `log(k)`.
 
     Args:
@@ -68,33 +67,31 @@ def bidirectional_contrastive_loss(
         texts: Float tensor of shape `(B, S, D)`, S texts of each image.
         temperature: Float, scalar tensor or `keras.Variable`. To learn it, let
             the model scale the embeddings of its images, and set this to 1.
-        directions: Tuple of `"image"` and `"text"`, what others are looked
-            for among: text-to-image and image-to-text retrieval. Defaults to
-            both.
+        directions: Tuple of `"image"` and `"text"`, the kind of the others:
+            text-to-image and image-to-text retrieval. Defaults to both.
         combine: `"mean"` or `"sum"`, of both directions.
         decoupled: Boolean, whether the pair itself is left out of the sum.
         siblings: Boolean, whether the other texts of the same image are among
-            the others, as where captions compete. Defaults to `False`, as
-            where all of them are true.
-        rivals: Float tensor of shape `(B, R, D)`, R more texts of each image
-            that are among the others only, or `None`.
-        rival_mask: Tensor of shape `(B, R)`, 0 for rivals that are absent.
-            Defaults to `None`, all are there.
-        distractors: Float tensor of shape `(N, D)`, images that are among the
-            others only, or `None`.
+            the others, as for captions that compete. Defaults to `False`, as
+            for true captions.
+        rivals: Float tensor of shape `(B, R, D)`, R additional texts of each
+            image among the others, or `None`.
+        rival_mask: Tensor of shape `(B, R)`, 0 for absent rivals. Defaults to
+            `None`, all present.
+        distractors: Float tensor of shape `(N, D)`, additional images among
+            the others, or `None`.
         distractor_same: Integer tensor of shape `(N,)`, numbers of the
-            distractors as in `same`, by which an image of the batch that is
-            among them is not its own rival. Defaults to `None`, none is.
-        same: Integer tensor of shape `(B,)`: rows of equal numbers show the
-            same image. A row with a negative number is like no other.
-            Defaults to `None`, all differ.
-        mask: Tensor of shape `(B, S)`, 0 for texts that are absent. A row
-            without any is absent itself, and its image is not a negative.
-            Defaults to `None`, all are there.
+            distractors as in `same`, so that an image is not its own
+            distractor. Defaults to `None`, all are other images.
+        same: Integer tensor of shape `(B,)`: rows with equal numbers show the
+            same image. A row with a negative number shows an image of its
+            own. Defaults to `None`, all differ.
+        mask: Tensor of shape `(B, S)`, 0 for absent texts. The image of a row
+            without texts is not a negative. Defaults to `None`, all present.
         reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
             of all replicas, this replica's share.
-        distractor_mask: Tensor of shape `(N,)`, 0 for distractors that are
-            absent. Defaults to `None`, all are there.
+        distractor_mask: Tensor of shape `(N,)`, 0 for absent distractors.
+            Defaults to `None`, all present.
 
     Returns:
         Float tensor of shape `(B, S)`, at least float32, 0 for absent texts,
@@ -141,12 +138,11 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
     ```
 
     Args:
-        temperature: Float or `keras.Variable`. In the config of a saved model
-            stands the variable's value.
+        temperature: Float or `keras.Variable`, which is saved as its value.
         directions: Tuple of `"image"` and `"text"`. Defaults to both.
         combine: `"mean"` or `"sum"`, of both directions.
-        decoupled: Boolean: the decoupled contrastive loss, or else symmetric
-            InfoNCE.
+        decoupled: Boolean, whether to use the decoupled contrastive loss
+            rather than symmetric InfoNCE.
         siblings: Boolean, whether the other texts of the same image are
             negatives, too.
         reduction: As in Keras. Defaults to `"sum_over_batch_size"`, the mean
@@ -154,12 +150,12 @@ class BidirectionalContrastiveLoss(RetrievalLoss):
         dtype: String, optional.
 
     Call arguments:
-        y_true: Integer tensor of shape `(B,)`, by which rows that show the
-            same image are known, or `None` where all differ: `same` of
+        y_true: Integer tensor of shape `(B,)`, equal for rows that show the
+            same image, or `None` if all differ: `same` of
             `bidirectional_contrastive_loss()`.
-        y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
+        y_pred: Float tensor of shape `(B, 1 + S, D)`: for every row the
             embedding of its image, then of its texts. A text of zeros is
-            absent, and so is the image of a row without any.
+            absent, and so is the image of a row without texts.
         sample_weight: Float tensor, optional, of shape `(B,)` or `(B, S)`.
 
     Returns:
@@ -237,7 +233,7 @@ def contrasts(
     mask=None,
     distractor_mask=None,
 ) -> dict:
-    """The contrast of each direction, 0 for absent texts.
+    """Computes the contrast of each direction, 0 for absent texts.
 
     Arguments as in `bidirectional_contrastive_loss()`.
 
@@ -247,8 +243,8 @@ def contrasts(
     """
     if distractor_same is not None and same is None:
         raise ValueError(
-            "`same` must be given where `distractor_same` is: it tells which "
-            "image of the batch a distractor is. Received: same=None."
+            "`same` must be given with `distractor_same`, to compare images "
+            "of the batch with distractors. Received: same=None."
         )
     present = rows_present(mask)
     images, texts, mask = checked_pairs(images, texts, mask)
@@ -274,7 +270,7 @@ def contrasts(
 
 
 def combined(parts, combine):
-    """Mean or sum of the directions that `contrasts()` found."""
+    """Returns the mean or sum of the directions of `contrasts()`."""
     total = sum(parts.values())
     return total / len(parts) if combine == "mean" else total
 
@@ -288,7 +284,7 @@ def text_pool(
     rivals: Any,
     rival_mask: Any,
 ) -> Any:
-    """All texts of all replicas, and which are negatives of which text.
+    """Gathers the texts of all replicas, and the mask of negatives.
 
     Args:
         images: Float tensor of shape `(B, D)`.
@@ -322,7 +318,7 @@ def _other_texts(other, images, texts, pool, siblings: bool):
         other: Boolean tensor of shape `(B, N)`.
         images: Float tensor of shape `(B, D)`.
         texts: Float tensor of shape `(B, S, D)`.
-        pool: Float tensor of shape `(N, K, D)`, S texts and what is rival.
+        pool: Float tensor of shape `(N, K, D)`, S texts and the rivals.
 
     Returns:
         Boolean tensor of shape `(B, S or 1, N, K or 1)`.
@@ -341,11 +337,11 @@ def flat(tensor):
 
 
 def _contrast(scores, keep, truth, decoupled: bool):
-    """Contrast of one direction.
+    """Computes the contrast of one direction.
 
     Args:
         scores: Float tensor of shape `(B, S or 1, N)`.
-        keep: Boolean tensor of shape `(B, S or 1, N)`, which are others.
+        keep: Boolean tensor of shape `(B, S or 1, N)`, true for others.
         truth: Float tensor of shape `(B, S)`.
 
     Returns:
@@ -358,7 +354,7 @@ def _contrast(scores, keep, truth, decoupled: bool):
 
 
 def check_contrastive(temperature, directions, combine):
-    """Rejects arguments that no contrastive loss can have."""
+    """Rejects arguments of a contrastive loss that are out of range."""
     if isinstance(temperature, int | float) and temperature <= 0:
         raise ValueError(
             "`temperature` must be positive. Received: "
@@ -379,9 +375,9 @@ def contrast_effects(
     same: Any = None,
     mask: Any = None,
 ) -> Any:
-    """Effect of each text on the contrasts of the other texts.
+    """Computes the effect of each text on the contrasts of the other texts.
 
-    The same as `hinge_effects()`, of the contrast with other texts.
+    The equivalent of `hinge_effects()` for contrasts.
 
     Args:
         images: Float tensor of shape `(B, D)`.
@@ -410,10 +406,10 @@ def contrast_effects(
 
 
 def _left_out(scores, truth, decoupled: bool):
-    """Contrasts of all negatives, and of all but one.
+    """Computes contrasts with all negatives, and with all except one.
 
     Args:
-        scores: Float tensor of shape `(B, S or 1, N)`, -1e30 for what is no
+        scores: Float tensor of shape `(B, S or 1, N)`, -1e30 where there is no
             negative.
         truth: Float tensor of shape `(B, S, 1)`.
 

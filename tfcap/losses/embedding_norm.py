@@ -23,19 +23,18 @@ def embedding_norm(
     frobenius = factor * sqrt(sum(embeddings ** 2)) / B
     ```
 
-    over the rows that are present. `B` counts entries of the first axis, and
-    of these the ones in which any row is.
+    over the rows that are present. `B` counts entries of the first axis with
+    any such row.
 
     Args:
         embeddings: Float tensor of shape `(B, ..., D)`; each last axis is a
             row.
         factor: Float. Defaults to `0.1`.
         convention: `"squared"`, or `"frobenius"` for the penalty of the
-            released code of Lu et al., whose pull on one row weakens as the
+            released code of Lu et al., whose effect on one row falls as the
             batch grows. Defaults to `"squared"`.
-        mask: Tensor of shape `(B, ...)`, 0 for rows that are absent, such as
-            those of rounds that a dialog does not have. Defaults to `None`,
-            all are there.
+        mask: Tensor of shape `(B, ...)`, 0 for absent rows, such as missing
+            rounds of a dialog. Defaults to `None`, all present.
 
     Returns:
         Float scalar tensor, at least float32, of all replicas.
@@ -79,9 +78,9 @@ def embedding_norm(
 class EmbeddingNorm(keras.regularizers.Regularizer):
     """The penalty of `embedding_norm()` as an `activity_regularizer`.
 
-    Keras divides what an activity regularizer returns by the size of the first
-    axis. This one returns the penalty times that size, so that what reaches
-    the loss is `embedding_norm()` itself.
+    Keras divides the value of an activity regularizer by the size of the first
+    axis. This one returns the penalty times that size, so that
+    `embedding_norm()` is added to the loss.
 
     Args:
         factor: Float. Defaults to `0.1`.
@@ -117,12 +116,11 @@ class EmbeddingNorm(keras.regularizers.Regularizer):
         return self.masked(x, None)
 
     def masked(self, x: Any, mask: Any):
-        """The penalty of those rows that are present.
+        """Computes the penalty of the rows that are present.
 
         Args:
             x: Float tensor of shape `(B, ..., D)`.
-            mask: Tensor of shape `(B, ...)`, 0 for rows that are absent, or
-                `None`, all are there.
+            mask: Tensor of shape `(B, ...)`, 0 for absent rows, or `None`.
 
         Returns:
             Float scalar tensor, `B * embedding_norm(x, mask=mask)`.

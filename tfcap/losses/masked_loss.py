@@ -1,4 +1,4 @@
-"""Losses over candidates and words, of which some may be absent."""
+"""Losses over candidates and words, some of which may be absent."""
 
 from typing import Any
 
@@ -9,21 +9,23 @@ from tfcap._ops import masked_logsumexp
 from tfcap._ops import sum_over_replicas
 from tfcap._ops import token_log_probs
 from tfcap._ops.arguments import check_choice
+from tfcap._ops.arguments import check_not_softmax
 from tfcap._ops.arguments import config_of
 from tfcap._ops.sequences import at_least_float32
 from tfcap._ops.sequences import check_shapes
 from tfcap._ops.sequences import dense
+from tfcap._printed import printed
 
 MEANS = ("mean", "sum_over_batch_size")
 REDUCTIONS = (None, "none", "sum", *MEANS, "mean_with_sample_weight")
 
 
 class MaskedLoss(keras.losses.Loss):
-    """A Keras loss whose mean runs over the rows that are present.
+    """A Keras loss whose mean is over the rows that are present.
 
-    Keras divides the sum of a loss by the number of rows, absent ones
-    included, and takes it per replica. Dialogs have absent rounds, captions
-    have padding: here a mean is over present rows, of all replicas.
+    Keras divides the sum of a loss by the number of rows on a replica, absent
+    ones included. Dialogs have absent rounds and captions have padding: here
+    a mean is over the present rows of all replicas.
 
     To write one, override `values_and_present()` and `hide()`.
 
@@ -37,8 +39,8 @@ class MaskedLoss(keras.losses.Loss):
 
     Call arguments:
         y_true: Tensor, the labels.
-        y_pred: Float tensor, the predictions. A Keras mask that it carries
-            marks further rows as absent.
+        y_pred: Float tensor, the predictions. Its Keras mask marks further
+            rows as absent.
         sample_weight: Float tensor, optional, of shape `(B,)` or of the shape
             of the rows.
 
@@ -46,7 +48,9 @@ class MaskedLoss(keras.losses.Loss):
         Float scalar tensor, or one value per row if `reduction` is `None`.
     """
 
-    #: What ragged labels are filled with.
+    __repr__ = printed
+
+    #: Padding of ragged labels.
     pad = 0
 
     def values_and_present(self, y_true, y_pred):
@@ -54,7 +58,7 @@ class MaskedLoss(keras.losses.Loss):
         raise NotImplementedError
 
     def hide(self, y_true, mask):
-        """Returns the labels with what a Keras mask hides marked absent."""
+        """Returns the labels with masked entries marked absent."""
         raise NotImplementedError
 
     def call(self, y_true: Any, y_pred: Any):
@@ -71,7 +75,7 @@ class MaskedLoss(keras.losses.Loss):
         return self.reduced(y_true, y_pred, sample_weight)
 
     def reduced(self, y_true, y_pred, sample_weight=None):
-        """The loss of labels and predictions that are tensors already."""
+        """Computes the loss of labels and predictions that are tensors."""
         values, present = self.values_and_present(y_true, y_pred)
         if sample_weight is not None:
             sample_weight = row_weights(sample_weight, values)
@@ -79,7 +83,7 @@ class MaskedLoss(keras.losses.Loss):
 
 
 def align(weights, rank: int, name: str):
-    """Appends axes until `weights` has `rank`, so that leading axes meet.
+    """Appends axes until `weights` has `rank`, so that leading axes match.
 
     Args:
         weights: Tensor of at most `rank` axes, or one more of size 1.
@@ -92,7 +96,7 @@ def align(weights, rank: int, name: str):
         return ops.squeeze(weights, axis=-1)
     if extra > 0:
         raise ValueError(
-            f"`{name}` must have at most {rank} axes here. "
+            f"`{name}` must have at most {rank} axes. "
             f"Received: {name}.shape={tuple(weights.shape)}."
         )
     for _ in range(-extra):
@@ -101,10 +105,10 @@ def align(weights, rank: int, name: str):
 
 
 def row_weights(weights: Any, values: Any) -> Any:
-    """Weights of values, or of their leading axes, by `align()`.
+    """Returns weights of values, or of their leading axes, by `align()`.
 
     Raises:
-        ValueError: If there is not a weight for every row.
+        ValueError: If a row has no weight.
     """
     name, shape = "sample_weight", tuple(values.shape)
     weights = ops.cast(ops.convert_to_tensor(weights), values.dtype)
@@ -125,7 +129,7 @@ def row_weights(weights: Any, values: Any) -> Any:
 def reduce_loss(
     values: Any, present: Any = None, weights: Any = None, reduction="mean"
 ):
-    """Reduces a loss over the entries that are present.
+    """Reduces a loss over its present entries.
 
     ```
     sum                     = sum(weights * values)
@@ -133,17 +137,17 @@ def reduce_loss(
     mean_with_sample_weight = sum(weights * values) / sum(weights)
     ```
 
-    all over present entries. Under `tf.distribute` a mean's denominator is
-    counted over all replicas and its numerator is this replica's share: summed
-    over replicas, as Keras' optimizer sums gradients, the shares are the exact
-    mean of the global batch, however absent entries fall on replicas.
+    all over present entries. Under `tf.distribute` a mean's denominator counts
+    entries of all replicas and its numerator is this replica's share. Keras'
+    optimizer sums gradients over replicas, so that the shares add up to the
+    exact mean of the global batch, wherever the absent entries are.
 
     Args:
         reduction: `None`, `"none"`, `"sum"`, `"mean"`, its Keras synonym
             `"sum_over_batch_size"`, or `"mean_with_sample_weight"`.
 
     Returns:
-        Float scalar tensor, 0 where nothing is present; without a reduction, a
+        Float scalar tensor, 0 if no entry is present; without a reduction, a
         tensor of the shape of `values`, 0 where absent.
 
     Raises:
@@ -184,13 +188,13 @@ def n_pair_loss(labels: Any, scores: Any) -> tuple[Any, Any]:
     Args:
         labels: Tensor of shape `(..., N)`: 1 for the truth, 0 for a wrong
             candidate, -1 for one to ignore (absent or a false negative). A
-            row has one truth; a row with none is absent. Of several truths in
-            a row, the mean score is used.
+            row without truth is absent; of several truths, the mean score is
+            used.
         scores: Float tensor of shape `(..., N)`.
 
     Returns:
         Float tensor of shape `(...)`, at least float32, and a boolean one,
-        which rows are present.
+        true for present rows.
 
     Example:
 
@@ -226,8 +230,8 @@ class NPairLoss(MaskedLoss):
     ```
 
     A softmax cross-entropy over each row's candidates, in which candidates
-    may be ignored and rows may be absent: the mean is over present rows only,
-    exactly so under `tf.distribute`.
+    may be ignored and rows may be absent. The mean is over present rows, also
+    under `tf.distribute`.
 
     Args:
         name: String. Defaults to `"n_pair_loss"`.
@@ -275,18 +279,18 @@ class NPairLoss(MaskedLoss):
 
 
 def one_pair_loss(anchor: Any, positive: Any, sample: Any) -> Any:
-    """Asks a generated sample to score above the truth, on embeddings.
+    """Trains a generated sample to score above the truth, by embeddings.
 
     ```
     loss = log(1 + exp(dot(anchor, positive) - dot(anchor, sample)))
     ```
 
-    The N-pair loss of one negative with the parts exchanged: the generator is
-    told to be what the discriminator prefers.
+    The N-pair loss of one negative, with truth and sample exchanged: the
+    generator learns what the discriminator prefers.
 
     Args:
-        anchor: Float tensor of shape `(..., D)`, what is spoken about: the
-            embedding of image, question and history.
+        anchor: Float tensor of shape `(..., D)`, the embedding of image,
+            question and history.
         positive: Float tensor of shape `(..., D)`, the human answer's.
         sample: Float tensor of shape `(..., D)`, the generated answer's.
 
@@ -330,9 +334,9 @@ class SequenceCrossentropy(MaskedLoss):
     loss = mean over words                                 over "token"
     ```
 
-    Padding counts in neither mean. The computation is pinned to float32:
+    Padding counts in neither mean. The computation is always in float32:
     Keras casts labels to a loss's dtype, and half precision would change word
-    ids beyond 2048 (256 in bfloat16).
+    ids above 2048 (256 in bfloat16).
 
     Args:
         reduction_over: `"sequence"` or `"token"`. Defaults to `"sequence"`,
@@ -340,15 +344,15 @@ class SequenceCrossentropy(MaskedLoss):
         name: String. Defaults to `"sequence_crossentropy"`.
         reduction: As in Keras. Defaults to `"sum_over_batch_size"`, the mean
             over sequences or words.
-        pad: Integer, id of padding, as that of the speaker. Where it also
-            ends sequences, their ends are not told from it, and do not count:
-            `tfcap.objectives.TeacherForcing` knows them apart. Defaults to
-            `0`.
+        pad: Integer, id of padding, as in the speaker. If it is also the end
+            token, ends do not count; `tfcap.objectives.TeacherForcing`
+            distinguishes them. Defaults to `0`.
 
     Call arguments:
         y_true: Integer tensor of shape `(B, ..., T)`, word ids padded with
             `pad`, the end token included.
-        y_pred: Float tensor of shape `(B, ..., T, V)`, logits.
+        y_pred: Float tensor of shape `(B, ..., T, V)`, logits. The output of a
+            softmax of Keras is rejected.
 
     Returns:
         Float32 scalar tensor; if `reduction` is `None`, of shape `(B, ...)`
@@ -376,6 +380,7 @@ class SequenceCrossentropy(MaskedLoss):
 
     def values_and_present(self, y_true, y_pred):
         tokens = ops.cast(y_true, "int32")
+        check_not_softmax(y_pred, "y_pred")
         check_shapes(logits=(y_pred, "... T V"), tokens=(tokens, "... T"))
         words = ops.not_equal(tokens, self.pad)
         values = ops.where(words, -token_log_probs(y_pred, tokens), 0)

@@ -1,4 +1,4 @@
-"""Losses of images and their texts, and the hinge against other ones."""
+"""Losses of images and their texts."""
 
 from typing import Any
 
@@ -31,16 +31,16 @@ FEW = 4
 class RetrievalLoss(MaskedLoss):
     """A Keras loss of embeddings of images and their texts.
 
-    To write one, override `values_and_present()`, which finds in
-    `embeddings()` what it reads.
+    To write one, override `values_and_present()`, with the inputs that
+    `embeddings()` returns.
 
     Call arguments:
-        y_true: Integer tensor of shape `(B,)`, by which rows that show the
-            same image are known, or `None` where all differ. Numbers that are
-            one for all of a batch are rejected.
-        y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
+        y_true: Integer tensor of shape `(B,)`, equal for rows that show the
+            same image, or `None` if all differ. A single number for all rows
+            of a batch is rejected.
+        y_pred: Float tensor of shape `(B, 1 + S, D)`: for every row the
             embedding of its image, then of its texts. A text of zeros is
-            absent, and so is the image of a row without any.
+            absent, and so is the image of a row without texts.
         sample_weight: Float tensor, optional, of shape `(B,)` or `(B, S)`.
     """
 
@@ -50,11 +50,11 @@ class RetrievalLoss(MaskedLoss):
         return self.reduced(y_true, y_pred, sample_weight)
 
     def embeddings(self, y_true, y_pred):
-        """Takes labels and predictions apart.
+        """Splits labels and predictions.
 
         Returns:
             Images `(B, D)`, texts `(B, S, D)`, the labels `(B,)` or `None`,
-            and a boolean tensor `(B, S)`, which texts are present.
+            and a boolean tensor `(B, S)`, true for present texts.
         """
         y_pred = at_least_float32(y_pred)
         check_shape(y_pred, "B N D", "y_pred")
@@ -67,20 +67,20 @@ class RetrievalLoss(MaskedLoss):
 
 
 def _check_labels(labels):
-    """Rejects labels by which no row has a negative, or that are not labels.
+    """Rejects labels without negatives, and labels that are not integers.
 
     Args:
         labels: Tensor of shape `(B,)`.
     """
     remedy = (
-        "Give the number of the image that every row shows, or no labels at "
-        "all where all rows differ: `fit(batches)`."
+        "Pass the number of the image of every row, or no labels at all if "
+        "all rows differ: `fit(batches)`."
     )
     dtype = keras.backend.standardize_dtype(labels.dtype)
     if "int" not in dtype and not outside_replicas():
         raise TypeError(
-            "`y_true` must hold integers, by which rows that show the same "
-            f"image are known. Received: y_true of {dtype}. {remedy}"
+            "`y_true` must hold integers, equal for rows that show the same "
+            f"image. Received: y_true of {dtype}. {remedy}"
         )
     every = gather_across_replicas(labels)
     same = ops.all(ops.logical_and(every == every[0], every >= 0))
@@ -88,14 +88,14 @@ def _check_labels(labels):
     enough = ops.shape(every)[0] >= FEW
     check_values(
         ops.logical_not(ops.logical_and(same, enough)),
-        "`y_true` must distinguish images: rows of equal numbers show the same "
-        "image, and are not each other's negatives. Received: one number for "
-        f"all rows of a batch, from which nothing is learned. {remedy}",
+        "`y_true` must distinguish images: rows with equal numbers show the "
+        "same image, and are not negatives of each other. Received: one number "
+        f"for all rows of a batch, which has no negatives. {remedy}",
     )
 
 
 def checked_pairs(images: Any, texts: Any, mask: Any = None):
-    """Embeddings of images and texts as the losses compute with them.
+    """Checks embeddings of images and texts, and masks absent ones.
 
     Args:
         images: Float tensor of shape `(B, D)`.
@@ -105,11 +105,11 @@ def checked_pairs(images: Any, texts: Any, mask: Any = None):
 
     Returns:
         Images and texts that are zeros where absent, and a boolean tensor of
-        shape `(B, S)`, which texts are present. The image of a row without
-        a text is absent.
+        shape `(B, S)`, true for present texts. The image of a row without
+        texts is absent.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     images, texts = at_least_float32(images), at_least_float32(texts)
     check_shapes(images=(images, "B D"), texts=(texts, "B S D"))
@@ -120,7 +120,7 @@ def checked_pairs(images: Any, texts: Any, mask: Any = None):
 
 
 def present_texts(texts, mask, name):
-    """Texts that are zeros where absent, and which are present."""
+    """Returns texts that are zeros where absent, and which are present."""
     if mask is None:
         mask = ops.ones_like(texts[..., 0])
     mask = ops.cast(mask, "bool")
@@ -130,18 +130,19 @@ def present_texts(texts, mask, name):
 
 
 def rows_present(mask):
-    """Rows that have a text, `(B,)`, by the mask of texts, or `None`, all."""
+    """Returns which rows have a text, `(B,)`; `None` for all."""
     return None if mask is None else ops.any(ops.cast(mask, "bool"), axis=1)
 
 
 def other_images(images: Any, same: Any = None, present: Any = None) -> Any:
-    """Mask of the rows of all replicas that show another image, and are valid.
+    """Returns a mask of present rows of all replicas that show another image.
 
     Args:
         images: Float tensor of shape `(B, D)`.
-        same: Integer tensor of shape `(B,)`: rows of equal numbers show the
-            same image. A row with a negative number is like no other.
-        present: Boolean tensor of shape `(B,)`, or `None`, all are there.
+        same: Integer tensor of shape `(B,)`: rows with equal numbers show the
+            same image. A row with a negative number shows an image of its
+            own.
+        present: Boolean tensor of shape `(B,)`, or `None`, all present.
 
     Returns:
         Boolean tensor of shape `(B, rows of all replicas)`.
@@ -169,14 +170,13 @@ def with_distractors(
 
     Args:
         images: Float tensor of shape `(N, D)`.
-        keep: Boolean tensor of shape `(B, N)`, which are of another image.
+        keep: Boolean tensor of shape `(B, N)`, true for other images.
         distractors: Float tensor of shape `(M, D)`.
         same: Integer tensor of shape `(B,)`, or `None`.
-        distractor_same: Integer tensor of shape `(M,)`, the numbers of the
-            distractors among those of `same`, or `None` where they are of no
-            image of the batch.
-        distractor_mask: Tensor of shape `(M,)`, 0 for those that are absent,
-            or `None`, all are there.
+        distractor_same: Integer tensor of shape `(M,)`, numbers of the
+            distractors as in `same`, or `None` if none is in the batch.
+        distractor_mask: Tensor of shape `(M,)`, 0 for absent distractors, or
+            `None`, all present.
     """
     distractors = at_least_float32(distractors)
     check_shapes(images=(images, "K D"), distractors=(distractors, "N D"))
@@ -207,13 +207,13 @@ def with_distractors(
 
 
 def _apart(same, others):
-    """Mask of numbers that differ from those of all replicas, `(B, others)`."""
+    """Returns which numbers differ from those of all replicas."""
     differ = ops.not_equal(same[:, None], gather_across_replicas(others))
     return ops.logical_or(differ, (same < 0)[:, None])
 
 
 def check_directions(directions):
-    """Rejects what names no direction of a retrieval."""
+    """Rejects unknown directions of a retrieval."""
     if (
         isinstance(directions, str)
         or not directions
@@ -239,7 +239,7 @@ def hinge_retrieval_loss(
     mask: Any = None,
     reduction=None,
 ) -> Any:
-    """Asks matching images and texts to be closer than others, by a margin.
+    """Trains matching images and texts to be closer than others by a margin.
 
     ```
     s(v, w) = dot(v, w)
@@ -248,28 +248,28 @@ def hinge_retrieval_loss(
          + hardest or sum over other texts w' of hinge(v, w')
     ```
 
-    The others are those of the batch, of all replicas. The texts of one image
-    are not each other's negatives.
+    The others are those of the batch, on all replicas. Texts of one image are
+    not negatives of each other.
 
     Args:
         images: Float tensor of shape `(B, D)`, usually unit vectors.
         texts: Float tensor of shape `(B, S, D)`, S texts of each image.
         margin: Float. Defaults to `0.2`.
         negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` from
-            0, the sum, to 1, the hardest, between which the two are blended:
-            hardest negatives from the start may keep a network from ever
-            learning, and a callback can bring them in later. Defaults to
-            `"hardest"`.
-        directions: Tuple of `"image"` and `"text"`, what negatives are looked
-            for among. Defaults to both.
+            0, the sum, to 1, the hardest, which blends the two: with the
+            hardest negatives from the start, a network may never learn.
+            Defaults to `"hardest"`.
+        directions: Tuple of `"image"` and `"text"`, the kind of the negatives.
+            Defaults to both.
         distractors: Float tensor of shape `(N, D)`, images that no text of the
             batch describes, or `None`.
-        same: Integer tensor of shape `(B,)`: rows of equal numbers show the
-            same image and are not each other's negatives. A row with a
-            negative number is like no other. Defaults to `None`, all differ.
-        mask: Tensor of shape `(B, S)`, 0 for texts that are absent. A row
-            without any is absent itself: its image is not a negative, as it
-            would be among `distractors`. Defaults to `None`, all are there.
+        same: Integer tensor of shape `(B,)`: rows with equal numbers show the
+            same image and are not negatives of each other. A row with a
+            negative number shows an image of its own. Defaults to `None`, all
+            differ.
+        mask: Tensor of shape `(B, S)`, 0 for absent texts. The image of a row
+            without texts is not a negative, unless it is among `distractors`.
+            Defaults to `None`, all present.
         reduction: `None`, `"mean"` or `"sum"`. The mean is over present texts
             of all replicas, this replica's share. Defaults to `None`.
 
@@ -320,24 +320,23 @@ class HingeRetrievalLoss(RetrievalLoss):
         margin: Float. Defaults to `0.2`.
         negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` from
             0, the sum, to 1, the hardest; see `hinge_retrieval_loss()`. A
-            schedule, a callable of `step`, is a warm-up. In the config of a
-            saved model stands the value then. Defaults to `"hardest"`.
+            schedule, a callable of `step`, is a warm-up; it is saved as its
+            current value. Defaults to `"hardest"`.
         step: Integer `keras.Variable` that counts the steps of a schedule,
-            `optimizer.iterations`: a loss is not told when it trains.
-            Defaults to `None`.
+            such as `optimizer.iterations`. Defaults to `None`.
         directions: Tuple of `"image"` and `"text"`. Defaults to both.
         name: String. Defaults to `"hinge_retrieval_loss"`.
-        reduction: As in Keras: `"sum"` is what the papers minimize. Defaults
-            to `"sum_over_batch_size"`, the mean over present texts.
+        reduction: As in Keras; the papers minimize the `"sum"`. Defaults to
+            `"sum_over_batch_size"`, the mean over present texts.
         dtype: String, optional.
 
     Call arguments:
-        y_true: Integer tensor of shape `(B,)`, by which rows that show the
-            same image are known, or `None` where all differ: `same` of
+        y_true: Integer tensor of shape `(B,)`, equal for rows that show the
+            same image, or `None` if all differ: `same` of
             `hinge_retrieval_loss()`.
-        y_pred: Float tensor of shape `(B, 1 + S, D)`: of every row the
+        y_pred: Float tensor of shape `(B, 1 + S, D)`: for every row the
             embedding of its image, then of its texts. A text of zeros is
-            absent, and so is the image of a row without any.
+            absent, and so is the image of a row without texts.
         sample_weight: Float tensor, optional, of shape `(B,)` or `(B, S)`.
 
     Returns:
@@ -381,7 +380,7 @@ class HingeRetrievalLoss(RetrievalLoss):
                 raise ValueError(
                     "`step` must be the variable that counts the steps of a "
                     f"schedule. Received: step={step!r}, negatives="
-                    f"{negatives!r}. Give `step=optimizer.iterations`."
+                    f"{negatives!r}. Pass `step=optimizer.iterations`."
                 )
             negatives = checked_schedule(
                 negatives, "negatives", "in [0, 1]", lambda x: 0 <= x <= 1
@@ -395,13 +394,13 @@ class HingeRetrievalLoss(RetrievalLoss):
 
     @property
     def negatives(self):
-        """The negatives that count, at this step."""
+        """The negatives at this step."""
         if is_schedule(self._negatives):
             return at_step(self._negatives, self._step)
         return self._negatives
 
     def hinges(self, y_true: Any, y_pred: Any):
-        """Losses, what they were if collapsed, and presence of every text.
+        """Computes the losses of texts, collapsed ones, and which are present.
 
         Args:
             y_true: Integer tensor of shape `(B,)` or `(B, 1)`, or `None`.
@@ -450,9 +449,9 @@ def hinges(
     mask=None,
     drawn=None,
 ):
-    """The losses of texts, and what they would be if all scores were equal.
+    """Computes the losses of texts, and those at equal scores.
 
-    That is what a network comes to that has given up: `margin` for each
+    At equal scores, as of a collapsed network, the loss is `margin` for each
     negative. Arguments as in `hinge_retrieval_loss()`; with `drawn`, booleans
     `(B, S', N)` of `S = S' * N` texts, only these are negatives.
 
@@ -482,7 +481,7 @@ def hinges(
 
 
 def text_scores(images: Any, texts: Any, mask: Any, other: Any) -> Any:
-    """Scores of images with the texts of all replicas, in one axis.
+    """Computes scores of images with the texts of all replicas, in one axis.
 
     Args:
         images: Float tensor of shape `(B, D)`.
@@ -491,8 +490,8 @@ def text_scores(images: Any, texts: Any, mask: Any, other: Any) -> Any:
         other: Boolean tensor of shape `(B, N)`, of `other_images()`.
 
     Returns:
-        Float tensor of shape `(B, N * S)`, and a boolean one, which texts are
-        present and of another image.
+        Float tensor of shape `(B, N * S)`, and a boolean one, true for present
+        texts of another image.
     """
     pool, valid = map(gather_across_replicas, (texts, mask))
     scores = ops.tensordot(images, pool, axes=[[1], [2]])  # (B, N, S)
@@ -502,11 +501,11 @@ def text_scores(images: Any, texts: Any, mask: Any, other: Any) -> Any:
 
 
 def _hinge(scores, keep, truth, margin: float, negatives):
-    """Losses of one direction, and what they would be at equal scores.
+    """Computes losses of one direction, and those at equal scores.
 
     Args:
         scores: Float tensor of shape `(B, S or 1, N)`.
-        keep: Boolean tensor of shape `(B, 1, N)`, which are negatives.
+        keep: Boolean tensor of shape `(B, 1, N)`, true for negatives.
         truth: Float tensor of shape `(B, S)`.
 
     Returns:
@@ -530,7 +529,7 @@ def _hinge(scores, keep, truth, margin: float, negatives):
 
 
 def blend(negatives, dtype):
-    """Weights of the hardest negative and of the sum, or `None` for none."""
+    """Returns the weights of the hardest negative and the sum, or `None`."""
     if isinstance(negatives, str):
         return (1.0, None) if negatives == "hardest" else (None, 1.0)
     weight = ops.cast(negatives, dtype)
@@ -538,7 +537,7 @@ def blend(negatives, dtype):
 
 
 def check_hinge(margin, negatives, directions):
-    """Rejects arguments that no hinge loss can have."""
+    """Rejects arguments of a hinge loss that are out of range."""
     checked_number(margin, "margin", "positive", lambda x: x > 0)
     if isinstance(negatives, int | float):
         expected = '"hardest", "sum", or from 0 to 1'
@@ -559,19 +558,19 @@ def hinge_effects(
     mask: Any = None,
     drawn: Any = None,
 ) -> Any:
-    """Effect of each text on the hinge losses of the other texts.
+    """Computes the effect of each text on the losses of the other texts.
 
     ```
     effect[b, s] = sum over other texts (c, k) of
                    loss[c, k] - loss[c, k] without the text (b, s)
     ```
 
-    of all replicas. The sum of all losses less what does not depend on a text
-    is its own loss plus its effect: what the score function of the expected
-    loss of a batch multiplies the gradient of its log probability with.
+    of all replicas. The part of the summed losses that depends on a text is
+    its own loss plus its effect, by which the score function of a batch's
+    expected loss multiplies the gradient of its log probability.
 
-    Of texts that are endings of each other, `drawn` tells those that are
-    there: each has the effect that it would have in the place of its own.
+    If texts are alternative endings, `drawn` marks the present ones: each
+    ending has the effect that it would have in their place.
 
     Args:
         images: Float tensor of shape `(B, D)`.
@@ -579,7 +578,7 @@ def hinge_effects(
         same: Integer tensor of shape `(B,)`, or `None`.
         mask: Tensor of shape `(B, S)`, or `None`.
         drawn: Boolean tensor of shape `(B, S', N)` where `S = S' * N`, or
-            `None`, all are there, none the ending of another.
+            `None` if no text is an alternative ending.
 
     Returns:
         Float tensor of shape `(B, S)`, at least float32, 0 for absent texts.
@@ -615,11 +614,11 @@ def hinge_effects(
 
 
 def _without_own(scores, drawn):
-    """The hardest of all texts that are there but the own one.
+    """Returns the largest score of present texts other than a text's own.
 
     Args:
         scores: Float tensor of shape `(B, rows * S' * N)`.
-        drawn: Boolean tensor of shape `(rows, S', N)`, those that are there.
+        drawn: Boolean tensor of shape `(rows, S', N)`, true for present texts.
 
     Returns:
         Float tensor of the shape of `scores`.
@@ -639,7 +638,7 @@ def _without_own(scores, drawn):
 
 
 def own_effects(effects, texts, count: int):
-    """This replica's texts of those that all replicas found effects of.
+    """Sums effects over replicas, and returns those of this replica's texts.
 
     Args:
         effects: Float tensor of shape `(N * K,)`, of the texts of N rows of

@@ -38,18 +38,19 @@ Arguments that they share:
 - `speaker`, `generator`: `tfcap.decoding.Speaker` that is a `keras.Model`,
   built;
 - `listener`: `keras.Model`, built, with `embed_images()` and `embed_texts()`,
-  as that of `tfcap.rewards.Retrieval`;
+  as in `tfcap.rewards.Retrieval`;
 - `reward`: `tfcap.rewards.Reward`, such as `CIDErD`, or a function of strings;
 - `global_clipnorm`: float or `None`, norm to clip the gradient of each network
   to;
-- where words are sampled, `max_length=16`: integer `T`, at most so many words,
+- with sampled words, `max_length=16`: integer `T`, maximum number of words,
   end token included; `suppress=()`: tuple of integers, ids that are never
-  emitted, such as the unknown word's; `seed`: integer;
+  generated, such as the unknown word's; `seed`: integer;
 - with a listener, `margin=0.2`: float, of its hinge loss;
-  `negatives="hardest"`, `same`: as those of `tfcap.rewards.Retrieval`.
+  `negatives="hardest"`, `same`: as in `tfcap.rewards.Retrieval`.
 
-They raise a `TypeError` if a network is of another kind or an argument is
-unknown, and a `ValueError` if a network is not built or a value out of range.
+They raise a `TypeError` if a network has another type or an argument is
+unknown, and a `ValueError` if a network is not built or a value is out of
+range.
 """
 
 from tfcap.methods.cooperative import frozen_listener

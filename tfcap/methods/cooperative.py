@@ -1,4 +1,4 @@
-"""A speaker and a listener: who learns, and by which estimator."""
+"""Methods for a speaker and a listener."""
 
 from typing import Any
 
@@ -58,31 +58,31 @@ def psst(
     ```
 
     Speaker and listener learn from one loss, whose gradient passes through the
-    words. The speaker reads the words as the listener does, or their ids where
-    it says `reads_ids`. A listener learns from what it reads alone: train it
-    on human captions first, and the speaker, too.
+    words. The speaker is fed the words as the listener reads them, or their
+    ids if its attribute `reads_ids` is true. Train both on human captions
+    first.
 
     Args:
         lambda_: Float in `[0, 1]`, weight of the listener's hinge loss,
             summed over the batch as in the paper.
-        naturalness: `tfcap.rewards.Reward`, such as `CIDErD`, by which one
-            sampled caption is reinforced above the greedy one; or a
-            `tfcap.objectives.Objective`. `None` where `lambda_` is 1.
+        naturalness: `tfcap.rewards.Reward`, such as `CIDErD`, for
+            self-critical training with one sample; or a
+            `tfcap.objectives.Objective`. `None` if `lambda_` is 1.
         rho: Float in `[0, 1]`, probability of passing the whole distribution,
             or a schedule, a callable of the step such as a
             `keras.optimizers.schedules.LearningRateSchedule`. The released
             code names the complement, the share of sampled words. 0 is
-            `straight_through()` with relaxed feedback, 1 passes distributions
-            only; `None` is that method.
+            `straight_through()` with relaxed feedback, `None` that method, and
+            1 passes distributions only.
         channel: `"multinomial"`; or `"gumbel"`, `"gumbel_rao"`, `"reinmax"`,
             `"reinmax_rao"`, `"reinmax_cv"` for partial sampling of these, see
-            `tfcap.layers.GumbelSoftmaxST` and so on. Or such a layer, with a
-            `rho` and a temperature of its own.
-        temperature: Float or schedule, of all channels but the first.
-        termination: `"sampled"`, as in the paper, or `"expected"`, which has
-            the gradient to the decision to stop, see
-            `tfcap.objectives.ExpectedEnding`. A listener finds more by
-            every further word: in our runs fewer captions then had an end.
+            `tfcap.layers.GumbelSoftmaxST` and the others. Or such a layer,
+            with its own `rho` and temperature.
+        temperature: Float or schedule, of all channels except the first.
+        termination: `"sampled"`, as in the paper, or `"expected"`, which adds
+            the gradient of the decision to stop, see
+            `tfcap.objectives.ExpectedEnding`. Since every further word helps
+            the listener, fewer captions then had an end in our runs.
         **options: See `tfcap.methods`.
 
     Returns:
@@ -129,12 +129,12 @@ def straight_through(
     ```
 
     with `p` the softmax, or its Gumbel-softmax relaxation. Both learn from one
-    loss, through the words; the speaker reads the words' ids. What anneals is
-    the temperature: `temperature=ExponentialTemperature(1.0, rate=3e-5)`.
+    loss, through the words; the speaker is fed ids. To anneal, pass
+    `temperature=ExponentialTemperature(1.0, rate=3e-5)`.
 
     Args:
-        lambda_, **options: As those of `psst()`, but `rho`; a `channel` of
-            your own must have been made with `rho=0`.
+        lambda_, **options: As in `psst()`, except `rho`; your own `channel`
+            must have been made with `rho=0`.
 
     Returns:
         `tfcap.training.JointTraining` of `"speaker"` and `"listener"`.
@@ -180,14 +180,14 @@ def reinforce(
     listener loss = -mean over the batch of reward(caption)
     ```
 
-    with minus the listener's hinge loss as the reward, of sampled captions.
-    One batch is the speaker's, the next the listener's.
+    with minus the listener's hinge loss as the reward of sampled captions.
+    Batches train the speaker and the listener in turns.
 
     Args:
-        credit: `"batch"`, the reward of a caption and what it does to the
-            others as a negative of theirs; `"own"`, its reward alone, as in
-            the released code. See `tfcap.rewards.Retrieval`.
-        lambda_, naturalness, **options: As those of `psst()`.
+        credit: `"batch"`, the reward of a caption plus its effect on the
+            others as their negative; `"own"`, its reward alone, as in the
+            released code. See `tfcap.rewards.Retrieval`.
+        lambda_, naturalness, **options: As in `psst()`.
 
     Returns:
         `tfcap.training.JointTraining` of `"speaker"` and `"listener"`.
@@ -246,23 +246,23 @@ def frozen_listener(
            - (1 - lambda_) * mean over the batch of naturalness
     ```
 
-    with minus the listener's hinge loss as the reward, of sampled captions;
-    or through the words, where `estimator` says so.
+    with minus the listener's hinge loss as the reward of sampled captions, or
+    differentiated through the words, by `estimator`.
 
     Args:
-        listener: Object with `embed_images()` and `embed_texts()`, as that of
+        listener: Object with `embed_images()` and `embed_texts()`, as in
             `tfcap.rewards.Retrieval`. The `trainable` of a `keras.Model` is
             set to `False`.
         estimator: `"reinforce"`, the method of Luo et al.; or
             `"straight_through"` or `"psst"`, the methods of these names with
-            a listener that stays.
-        channel, temperature, termination: As those of `straight_through()`,
-            not for `"reinforce"`.
-        rho: As that of `psst()`, for `"psst"` alone.
-        credit: As that of `reinforce()`, for `"reinforce"` or
+            a fixed listener.
+        channel, temperature, termination: As in `straight_through()`, not for
+            `"reinforce"`.
+        rho: As in `psst()`, for `"psst"` alone.
+        credit: As in `reinforce()`, for `"reinforce"` or
             `termination="expected"`.
-        distractors: As that of `sr_pl()`.
-        lambda_, naturalness, **options: As those of `psst()`.
+        distractors: As in `sr_pl()`.
+        lambda_, naturalness, **options: As in `psst()`.
 
     Example:
 
@@ -318,13 +318,13 @@ def sr_pl(
 ) -> JointTraining:
     """Trains a speaker for a listener, with unlabeled images as distractors.
 
-    As `frozen_listener()` by REINFORCE; the images that a caption must not be
-    taken for are those of the batch, and others that no caption describes.
+    As `frozen_listener()` by REINFORCE, with additional images as negatives
+    that no caption describes.
 
     Args:
-        distractors: String, the key in the batch of the other images, of the
+        distractors: String, the key in the batch of these images, of the
             shape of the captioned ones.
-        listener, lambda_, **options: As those of `frozen_listener()`.
+        listener, lambda_, **options: As in `frozen_listener()`.
 
     Example:
 
@@ -361,8 +361,8 @@ def frozen_speaker(
     ```
 
     Args:
-        speaker: As that of the others. Its `trainable` is set to `False`.
-        listener, **options: As those of `psst()`.
+        speaker: As in `psst()`. Its `trainable` is set to `False`.
+        listener, **options: As in `psst()`.
 
     Returns:
         `tfcap.training.JointTraining` of `"listener"`.
@@ -392,7 +392,7 @@ def frozen_speaker(
 
 
 def _reinforced(given, judged, decoder):
-    """The reward of one sample above that of a decoder, summed over a batch."""
+    """Returns REINFORCE of one sample, with a decoder's baseline, as a sum."""
     return ScoreFunction(
         judged,
         given.sampled,
@@ -403,10 +403,10 @@ def _reinforced(given, judged, decoder):
 
 
 def _through_words(given, judged, channel, rho, temperature, termination):
-    """A reward, through words of a channel, summed over a batch.
+    """Returns a reward differentiated through a channel, as a sum.
 
     Args:
-        rho: As that of `psst()`; `None` passes words alone, and feeds ids.
+        rho: As in `psst()`; `None` passes words alone, and feeds ids.
     """
     feedback = "index"
     if rho is not None:
@@ -418,27 +418,27 @@ def _through_words(given, judged, channel, rho, temperature, termination):
 
 
 def through_words(reward, samples, termination="sampled", reduction="mean"):
-    """A reward, differentiated through the words of a decoder."""
+    """Returns a reward differentiated through the words of a decoder."""
     check_choice(termination, "termination", TERMINATIONS)
     return TERMINATIONS[termination](reward, samples, reduction=reduction)
 
 
 def relaxed_feedback(speaker: Any) -> str:
-    """The feedback of partial sampling: of speakers that read ids, these."""
+    """Returns the feedback of partial sampling, ids if a speaker reads ids."""
     return "index" if getattr(speaker, "reads_ids", False) else "relaxed"
 
 
 def _word_channel(given, channel, rho, temperature):
-    """A straight-through channel by its name, or the caller's own."""
+    """Returns a straight-through channel by its name, or the caller's own."""
     if isinstance(channel, WordChannel):
         unread = {"temperature": temperature}
         unread |= {} if rho is None else {"rho": rho}
         given.check_unread("a channel of your own", **unread)
         if rho is None and not channel.discrete:
             raise ValueError(
-                "`channel` must pass words alone here. Received: channel="
-                f"{channel.name!r}. Make it with rho=0, or use partial "
-                "sampling, `psst`."
+                "`channel` must pass words alone for straight-through "
+                f"training. Received: channel={channel.name!r}. Make it with "
+                "rho=0, or use `tfcap.methods.psst`."
             )
         return channel
     check_choice(channel, "channel", CHANNELS)

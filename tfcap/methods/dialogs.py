@@ -1,4 +1,4 @@
-"""Dialog generators and discriminators, of Lu et al."""
+"""Methods for dialog generators and discriminators, of Lu et al."""
 
 import dataclasses
 from typing import Any
@@ -30,13 +30,12 @@ class AdversarialOptions(TrainingOptions):
     """Options of methods that sample answers.
 
     Args:
-        temperature: Float, of the Gumbel-softmax, or a schedule as that of
+        temperature: Float, of the Gumbel-softmax, or a schedule as in
             `psst()`.
-        mle_weight: Float, weight of teacher forcing; 0.5 is the released
-            code's.
-        normalize: As that of `dialog_mle()`.
-        max_length: Integer, words of a sampled answer at most, its end
-            included.
+        mle_weight: Float, weight of teacher forcing; 0.5 in the released code.
+        normalize: As in `dialog_mle()`.
+        max_length: Integer, maximum number of words of a sampled answer, with
+            its end.
         seed: Integer or `None`, of the Gumbel noise.
     """
 
@@ -47,12 +46,12 @@ class AdversarialOptions(TrainingOptions):
     seed: int | None = None
 
     def sampled(self) -> Sample:
-        """One answer, straight through its words."""
+        """Returns a decoder of one straight-through answer."""
         channel = GumbelSoftmaxST(self.temperature, seed=self.seed)
         return Sample(channel, 1, self.max_length)
 
     def with_answers(self, term: Any) -> Any:
-        """An objective, and the likelihood of human answers beside it."""
+        """Returns an objective plus the likelihood of human answers."""
         return term + self.mle_weight * TeacherForcing(self.normalize)
 
 
@@ -67,7 +66,7 @@ def dialog_mle(
     ```
 
     with `e` the generator's encoding of question, history and image. The rows
-    of Table 1 differ in the encoder alone: `tfcap.layers.LateFusionEncoder`,
+    of Table 1 differ only in the encoder: `tfcap.layers.LateFusionEncoder`,
     `HREAEncoder`, `MemoryNetworkEncoder`, `HCIAEEncoder`.
 
     Args:
@@ -75,7 +74,7 @@ def dialog_mle(
             as `tfcap.models.DialogGenerator`.
         normalize: `"sequence"` sums over the words of an answer, `"token"`
             averages.
-        **options: See `tfcap.methods`, those of training alone.
+        **options: `global_clipnorm`, see `tfcap.methods`.
 
     Example:
 
@@ -122,27 +121,27 @@ def gdis(
 
     with `sample` the generator's Gumbel-softmax straight-through answer, `e`
     the discriminator's encoding of the question and `f` of an answer. The
-    gradient reaches the generator through the words of the sample. The
-    paper's generator begins from `dialog_mle()`, its discriminator is of
-    `n_pair()` with self-attention.
+    gradient reaches the generator through the words of the sample. In the
+    paper, the generator is first trained by `dialog_mle()` and the
+    discriminator, which has self-attention, by `n_pair()`.
 
     Args:
         generator: `tfcap.decoding.Speaker` that is a built `keras.Model`.
         discriminator: Built `keras.Model` with `encode()` and `embed()`, see
             `tfcap.rewards.DialogScore`. Its `trainable` is set to `False`.
-        temperature: Float, of the Gumbel-softmax, or a schedule as that of
+        temperature: Float, of the Gumbel-softmax, or a schedule as in
             `psst()`.
         mle_weight: Float, weight of teacher forcing; 0.5 in the released code.
-        normalize: As that of `dialog_mle()`.
-        max_length: Integer, words of a sampled answer at most, its end
-            included.
+        normalize: As in `dialog_mle()`.
+        max_length: Integer, maximum number of words of a sampled answer, with
+            its end.
         seed: Integer or `None`, of the Gumbel noise.
-        termination: As that of `tfcap.methods.psst()`.
+        termination: As in `tfcap.methods.psst()`.
         pair_temperature: Float, the temperature of `tfcap.rewards.DialogScore`.
             Not in the paper.
         entropy_weight: Float, weight of the entropy of the sample's words, in
-            nats, which is taken from the loss. Not in the paper.
-        **options: See `tfcap.methods`, those of training alone.
+            nats, which is subtracted from the loss. Not in the paper.
+        **options: `global_clipnorm`, see `tfcap.methods`.
 
     Example:
 
@@ -197,12 +196,12 @@ def gan1(
     discriminator loss = -log(1 + exp(e . f(answer) - e . f(sample)))
     ```
 
-    with the names of `gdis()`. The discriminator sees two answers only, the
-    human one and the sample.
+    with the notation of `gdis()`. The discriminator compares only the human
+    answer and the sample.
 
     Args:
-        generator, **options: As those of `gdis()`.
-        discriminator: As that of `gdis()`; its `trainable` is set to `True`.
+        generator, **options: As in `gdis()`.
+        discriminator: As in `gdis()`; its `trainable` is set to `True`.
 
     Returns:
         `tfcap.training.JointTraining` of `"generator"` and `"discriminator"`.
@@ -263,15 +262,15 @@ def gan2(
     discriminator loss = log(1 + sum_i exp(e . f(wrong_i) - e . f(answer)))
     ```
 
-    with the names of `gdis()`, and the sample among the wrong answers. The
-    discriminator keeps the candidates of its own training.
+    with the notation of `gdis()`, and the sample as an additional wrong answer
+    among the discriminator's candidates.
 
     Args:
-        generator, **options: As those of `gdis()`.
-        discriminator: Built `keras.Model` as that of `gdis()`, with
-            `score(anchor, options, training)`, which returns scores `(B, N)`
-            and embeddings `(B, N, D)`, and `penalty(anchor, answers,
-            options)`, a scalar that is added to the loss, too. Its `trainable`
+        generator, **options: As in `gdis()`.
+        discriminator: Built `keras.Model` as in `gdis()`, with a method
+            `score(anchor, options, training)` that returns scores `(B, N)`
+            and embeddings `(B, N, D)`, and a method `penalty(anchor, answers,
+            options)` that returns a scalar to add to the loss. Its `trainable`
             is set to `True`.
         candidates: String, key in a batch of the candidate answers
             `(B, R, N, T)`, the human one first.
@@ -342,12 +341,12 @@ def n_pair(discriminator: keras.Model) -> keras.Model:
 
     Args:
         discriminator: Built `keras.Model` that returns scores `(..., N)` of
-            candidates, such as `tfcap.models.DialogDiscriminator`. What it adds
-            to the loss itself, such as a penalty of norms, counts.
+            candidates, such as `tfcap.models.DialogDiscriminator`. Its own
+            losses, such as a penalty of norms, are added.
 
     Returns:
-        `keras.Model`, for `compile(optimizer)` and `fit()` on batches of what
-        the discriminator reads and labels `(..., N)`: 1 for the human answer,
+        `keras.Model`, for `compile(optimizer)` and `fit()` on pairs of the
+        discriminator's inputs and labels `(..., N)`: 1 for the human answer,
         0 for a wrong one, -1 for one to ignore.
 
     Raises:
@@ -402,10 +401,10 @@ class _Ranking(keras.Model):
 
 
 def _check_discriminator(discriminator, calls=("encode", "embed"), learns=True):
-    """Rejects a discriminator that lacks what a method calls.
+    """Rejects a discriminator without the methods that are called.
 
     Args:
-        learns: Boolean, its `trainable` from now on; or `None`, as it is.
+        learns: Boolean, its new `trainable`; or `None` to keep it.
     """
     if not isinstance(discriminator, keras.Model):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""A speaker against discriminators, and for frozen retrievers."""
+"""Methods with discriminators and frozen retrievers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,17 +46,18 @@ def g_gan(
                        + log(1 - r(human caption of another image)))
     ```
 
-    with `r` the evaluator's probability that a caption is human, and of the
-    image, and `credit[t]` its mean over sampled ends of the first `t` words.
-    The speaker begins from maximum likelihood, and the evaluator from the
-    captions of that speaker. No noise vector: what differs is drawn word by
-    word. The authors' code has no baseline; this one keeps the expectation.
+    with `r` the evaluator's probability that a caption is human and of the
+    image, and `credit[t]` its mean over sampled continuations of the first
+    `t` words. Train the speaker by maximum likelihood first, and the evaluator
+    on that speaker's captions. There is no noise vector: words are sampled.
+    The baseline, which the authors' code lacks, leaves the expected gradient
+    unchanged.
 
     Args:
         evaluator: `keras.Model`, built, with `logits()`, `embed_images()` and
-            `embed_texts()`, as that of `tfcap.rewards.MatchProbability`.
-        num_continuations: Integer, sampled ends of every beginning. The paper
-            has 16, the authors' code 64.
+            `embed_texts()`, as in `tfcap.rewards.MatchProbability`.
+        num_continuations: Integer, samples of every prefix; 16 in the paper,
+            64 in the authors' code.
         **options: See `tfcap.methods`.
 
     Returns:
@@ -117,7 +118,7 @@ def wtf_rl(
     no_repeat_ngram: int = 3,
     **options: Any,
 ) -> JointTraining:
-    """Trains on the best captions and human ones, by distinctiveness: WTF-RL.
+    """Trains on beam search's and human captions for distinctiveness: WTF-RL.
 
     ```
     loss = -beam_weight * mean of reward(beam) * log p(beam)
@@ -127,48 +128,46 @@ def wtf_rl(
     reward = alpha * contrast + (1 - alpha) * discriminator + reward_shift
     ```
 
-    The contrast is `tfcap.rewards.BidirectionalContrastive`: how far a caption
-    and its image stand out among the captions of the batch, searched, greedy
-    and human, and among its images. The discriminator learns to tell people
-    from beam search as the speaker changes. The released code runs with
-    `beam_weight=2.0, human_weight=0.0`: the beam twice, and nobody's caption.
+    The contrast is `tfcap.rewards.BidirectionalContrastive`: how much a
+    caption and its image stand out among the images of the batch and its
+    captions, from beam search, greedy search and people. The discriminator
+    learns to distinguish human captions from beam search as the speaker
+    changes. The released code runs with `beam_weight=2.0, human_weight=0.0`:
+    the beam twice, and no human captions.
 
     The last line of the loss, and several retrievers, are this project's:
-    with `naturalness=0.3 * CIDErD(...)` and four retrievers, listeners that
-    are held out understand greedy captions as well, at more CIDEr-D
-    (PAPERS.md).
+    with `naturalness=0.3 * CIDErD(...)` and four retrievers, recall of
+    held-out listeners is equal at a higher CIDEr-D (PAPERS.md).
 
     Args:
-        retriever: Object with `embed_images()` and `embed_texts()`, as that of
-            `tfcap.rewards.BidirectionalContrastive`; or a list of those, whose
-            contrasts are averaged, or cosines. The `trainable` of a
+        retriever: Object with `embed_images()` and `embed_texts()`, as in
+            `tfcap.rewards.BidirectionalContrastive`; or a list of these, whose
+            contrasts or cosines are averaged. The `trainable` of a
             `keras.Model` is set to `False`.
         discriminator: `keras.Model`, built, with `logits()` of embeddings by
-            the first retriever, as `tfcap.models.PairDiscriminator`, best
-            trained on the captions of the speaker before; or `None`, no such
-            reward.
+            the first retriever, such as `tfcap.models.PairDiscriminator`, best
+            trained on the speaker's captions before; or `None`.
         beam_weight: Float, of the speaker's own captions.
-        human_weight: Float, of people's.
+        human_weight: Float, of human captions.
         naturalness: `tfcap.rewards.Reward`, such as `0.3 * CIDErD(...)`, or a
-            function of strings, of captions that are drawn; or `None`.
+            function of strings, of sampled captions; or `None`.
         num_samples: Integer, captions drawn of an image for `naturalness`.
         reward: `"contrast"`; or `"cosine"`, the similarity of caption and
-            image, above that of the greedy caption, which takes none of the
-            contrast's arguments.
-        alpha: Float in `[0, 1]`, weight of the contrast, one minus that of
-            the discriminator.
-        reward_shift: Float, added to every reward: where most are negative,
+            image minus that of the greedy caption, without the contrast's
+            arguments.
+        alpha: Float in `[0, 1]`, weight of the contrast; the discriminator
+            has `1 - alpha`.
+        reward_shift: Float, added to every reward: if most are negative,
             words are mostly unlearned.
         temperature: Float, of the contrast.
         combine: `"mean"` of both directions, as in the released code, or
             `"sum"`, as in the paper.
-        directions: Tuple of `"image"` and `"text"`, what rivals are looked
-            for among.
+        directions: Tuple of `"image"` and `"text"`, the kind of the rivals.
         neighbors, same, neighbor_same: Strings, keys in the batch, see
             `tfcap.rewards.BidirectionalContrastive`.
         beam_width: Integer.
-        no_repeat_ngram: Integer, size of the n-grams that a searched caption
-            says once; 0 for any.
+        no_repeat_ngram: Integer `n`: beam search repeats no n-gram of this
+            size; 0 for no limit.
         **options: See `tfcap.methods`.
 
     Returns:
@@ -270,7 +269,7 @@ def wtf(
     ```
 
     Args:
-        retriever, discriminator, **options: As those of `wtf_rl()`.
+        retriever, discriminator, **options: As in `wtf_rl()`.
 
     Example:
 
@@ -299,11 +298,12 @@ def rl(
     loss = -mean of reward(beam) * log p(beam)
     ```
 
-    With `directions=("text",)`, among other captions alone, not images. With
-    `reward="cosine"`, self-critical for the similarity of caption and image.
+    With `directions=("text",)`, rivals are other captions alone. With
+    `reward="cosine"`, it is self-critical training for the similarity of
+    caption and image.
 
     Args:
-        retriever, discriminator, **options: As those of `wtf_rl()`.
+        retriever, discriminator, **options: As in `wtf_rl()`.
 
     Example:
 
@@ -351,35 +351,33 @@ def retriever_ensemble(
            - human_weight * mean of log p(human)
     ```
 
-    The contrast is `tfcap.rewards.BidirectionalContrastive`: how far a caption
-    and its image stand out among the captions that are sampled of the other
+    The contrast is `tfcap.rewards.BidirectionalContrastive`: how much a
+    caption and its image stand out among the sampled captions of the other
     images of the batch, and among its images. A retriever that learns with the
-    speaker comes to understand what nobody else does, and one that is frozen
-    has weaknesses of its own; the mean of several asks for what all of them
-    understand. That several are better than one was not seen on Flickr8k.
+    speaker co-adapts, and a frozen one has weaknesses that a speaker exploits;
+    the mean of several rewards what all of them understand. On Flickr8k there
+    was no significant difference between several and one.
 
     Args:
-        retrievers: Sequence of objects as the `retriever` of `wtf_rl()`, best
-            trained on human captions. The `trainable` of a `keras.Model` is
-            set to `False`.
+        retrievers: Sequence of retrievers as in `wtf_rl()`, best trained on
+            human captions. The `trainable` of a `keras.Model` is set to
+            `False`.
         lambda_: Float, at least 0, weight of the contrast, which is in units
             of a cosine.
         naturalness: `tfcap.rewards.Reward`, such as `CIDErD`, or a function
             of strings; or `None`, the contrast alone.
         estimator: `"reinforce"`; `"psst"`, which differentiates the contrast
             through words of `tfcap.layers.PartialSamplingST`, one sample an
-            image, beside the other reward's REINFORCE; or
-            `"teacher_forcing"`, for which nothing is drawn: human captions
-            are weighed with their own contrast less `threshold`, as by
-            `wtf()`, and `naturalness` must be `None`.
+            image, with REINFORCE for `naturalness`; or `"teacher_forcing"`
+            without samples, which weights human captions by their contrast
+            minus `threshold`, as `wtf()` does, without `naturalness`.
         num_samples: Integer `S`, captions drawn of an image.
         human_weight: Float, of the likelihood of human captions.
         threshold: Float, the contrast below which a human caption is
             unlearned, for the estimator `"teacher_forcing"` alone.
-        rho: As that of `psst()`, for the estimator `"psst"` alone.
+        rho: As in `psst()`, for the estimator `"psst"` alone.
         temperature: Float, of the contrast.
-        directions: Tuple of `"image"` and `"text"`, what rivals are looked
-            for among.
+        directions: Tuple of `"image"` and `"text"`, the kind of the rivals.
         same: String, see `tfcap.rewards.BidirectionalContrastive`.
         **options: See `tfcap.methods`.
 
@@ -420,8 +418,8 @@ def retriever_ensemble(
     if not isinstance(retrievers, Sequence) or not retrievers:
         raise TypeError(
             "`retrievers` must be a sequence of at least one network. "
-            f"Received: retrievers={retrievers!r}. Give a list, of one "
-            "network, too."
+            f"Received: retrievers={retrievers!r}. Pass a list, even for one "
+            "network."
         )
     frozen(*retrievers)
     about = {"same": same, "temperature": temperature, "directions": directions}
@@ -439,7 +437,7 @@ def retriever_ensemble(
         if reward is not None:
             raise ValueError(
                 "`naturalness` must be None for "
-                'estimator="teacher_forcing", whose captions are people\'s. '
+                'estimator="teacher_forcing", which samples no captions. '
                 f"Received: naturalness={naturalness!r}."
             )
         contrast = contrast - lambda_ * threshold * ConstantReward()

@@ -1,4 +1,4 @@
-"""A speaker whose captions of an image are compared with each other."""
+"""Methods that compare several captions of an image."""
 
 from typing import Any
 
@@ -48,31 +48,31 @@ def grpo(
     ```
 
     with the ratio of the speaker's to the sampler's probability of a word,
-    which is 1 for the first update of a rollout by a speaker without dropout:
-    one with it draws other masks, and so other ratios, at every update. Of
-    later updates, the gradient of the divergence is that at the draw.
+    which is 1 in the first update of a rollout. With dropout, every update
+    draws other masks, and thus has other ratios. Later updates use the
+    gradient of the divergence at the time of sampling.
 
     Args:
         num_samples: Integer `S`, captions drawn of an image.
-        reference: `tfcap.decoding.Speaker` that stays as it is, such as a copy
-            of the speaker; its `trainable` is set to `False`. Defaults to
-            `None`, no penalty.
-        kl_weight: Float, of the divergence from it, a mean over each caption's
-            words, unfinished captions included, or with
+        reference: Fixed `tfcap.decoding.Speaker`, such as a copy of the
+            speaker; its `trainable` is set to `False`. Defaults to `None`, no
+            penalty.
+        kl_weight: Float, weight of the divergence from it, a mean over each
+            caption's words, unfinished captions included, or with
             `normalize="sequence"` a sum.
         kl_estimator: `"k1"`, the log ratio; `"k2"`, half its square; or
             `"k3"`, `exp(-log_ratio) - 1 + log_ratio`.
-        standardize, normalize, mask_unfinished: As those of
+        standardize, normalize, mask_unfinished: As in
             `tfcap.objectives.ScoreFunction`.
-        clip: `tfcap.objectives.ClippedRatio` of several updates: in one,
-            ratios are 1, and a clip is rejected. Defaults to
+        clip: `tfcap.objectives.ClippedRatio` for several updates; a single
+            update has ratios of 1 and takes no clip. Defaults to
             `ClippedRatio(0.2)`.
         updates_per_rollout: Integer, see `tfcap.training.JointTraining`.
-        human_weight: As that of `scst()`.
+        human_weight: As in `scst()`.
         **options: See `tfcap.methods`.
 
     Raises:
-        ValueError: If `clip` would not be read.
+        ValueError: If `clip` is given for a single update.
 
     Example:
 
@@ -121,12 +121,12 @@ def dr_grpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     loss = mean over samples of -sum_t advantage * log p(word[t]) / max_length
     ```
 
-    so that neither rows whose samples hardly differ nor short captions weigh
-    more. The same direction as `rloo()`, of `(S - 1) / (S * max_length)` of its
-    size.
+    so that neither rows of similar samples nor short captions have a larger
+    weight. The gradient is `(S - 1) / (S * max_length)` times that of
+    `rloo()`.
 
     Args:
-        **options: As those of `grpo()`.
+        **options: As in `grpo()`.
 
     Example:
 
@@ -149,17 +149,17 @@ def dr_grpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
 def dapo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     """Trains as `grpo()`, by token, with a higher upper clip: DAPO.
 
-    All words of a batch weigh alike, a ratio may rise by 0.28 and fall by 0.2,
-    and captions without an end teach nothing; `tfcap.rewards.LengthPenalty`,
-    added to the reward, says so more softly. Rows whose samples have equal
-    rewards have advantages of 0; that the paper draws others instead is left
-    out.
+    All words of a batch have equal weight, a ratio may rise by 0.28 and fall
+    by 0.2, and captions without an end have no gradient; a softer form is
+    `tfcap.rewards.LengthPenalty`, added to the reward. Rows whose samples have
+    equal rewards have advantages of 0; the paper's dynamic sampling, which
+    replaces them, is left out.
 
     Ratios differ from 1, and are clipped, from the second update of a rollout
-    on; with `updates_per_rollout=1` nothing is clipped.
+    on; with `updates_per_rollout=1` there is no clip.
 
     Args:
-        **options: As those of `grpo()`; `updates_per_rollout` defaults to `4`.
+        **options: As in `grpo()`; `updates_per_rollout` defaults to `4`.
 
     Example:
 
@@ -184,11 +184,11 @@ def gspo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     """Trains as `grpo()`, with one importance ratio per caption: GSPO.
 
     The ratio is the geometric mean of those of its words, with bounds of 3e-4
-    below and 4e-4 above 1. It matters from the second update of a rollout on;
-    with `updates_per_rollout=1` nothing is clipped.
+    below and 4e-4 above 1. It takes effect from the second update of a rollout
+    on; with `updates_per_rollout=1` there is no clip.
 
     Args:
-        **options: As those of `grpo()`; `updates_per_rollout` defaults to `4`.
+        **options: As in `grpo()`; `updates_per_rollout` defaults to `4`.
 
     Example:
 
@@ -214,12 +214,11 @@ def gdpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     advantage = sum_i weight_i * (reward_i - mean_i) / deviation_i
     ```
 
-    of a row's samples, and then less its mean over the batch, over its
-    deviation there.
+    over a row's samples; the sum is then standardized over the batch.
 
     Args:
         reward: Weighted sum of rewards, such as `CIDErD(...) + 0.5 * BLEU(4)`.
-        **options: As those of `grpo()`.
+        **options: As in `grpo()`.
 
     Example:
 
@@ -268,17 +267,17 @@ def rloo(
     loss = -(reward - mean of the others' rewards) * sum_t log p(word[t])
     ```
 
-    As `scst()` with several samples, and a penalty of leaving a reference.
+    As `scst()` with several samples, and a KL penalty.
 
     Args:
         kl_weight: Float, of the penalty.
         baseline: `"leave_one_out"`, or `"greedy"`, the reward of the greedy
             caption.
         num_samples, reference, normalize, clip, updates_per_rollout,
-            **options: As those of `grpo()`.
+            **options: As in `grpo()`.
 
     Raises:
-        ValueError: If `clip` would not be read.
+        ValueError: If `clip` is given for a single update.
 
     Example:
 
@@ -318,13 +317,12 @@ def ppo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     )
     ```
 
-    Advantages are above the greedy caption or the other samples, as toolkits
-    of captioning have it; with a critic, `actor_critic()`, one update is
-    taken.
+    The baseline is the greedy caption or the other samples, as in captioning
+    toolkits; `actor_critic()` has a critic, and takes one update.
 
     Args:
-        **options: As those of `rloo()`; `updates_per_rollout` defaults to `4`,
-            and `normalize` to `"token"`.
+        **options: As in `rloo()`; `updates_per_rollout` defaults to `4`, and
+            `normalize` to `"token"`.
 
     Example:
 
@@ -365,17 +363,17 @@ def dpo(
     ```
 
     of the best and the worst of an image's samples, drawn anew at every step.
-    Logged are the share of pairs whose margin is positive, as `accuracy`, the
-    mean `margin`, and the `pairs` of a row.
+    It logs the share of pairs with a positive margin as `accuracy`, the mean
+    `margin`, and the number of `pairs` of a row.
 
     Args:
-        reference: As that of `grpo()`.
+        reference: As in `grpo()`.
         beta: Float, positive.
         num_samples: Integer `S`, captions drawn of an image.
         pairs: `"best_worst"`, one pair a row, or `"all"`.
         loss: `"dpo"`, `"ipo"` or `"simpo"`.
         gamma: Float, target margin, of SimPO alone.
-        human_weight, **options: As those of `scst()`.
+        human_weight, **options: As in `scst()`.
 
     Example:
 
@@ -414,10 +412,10 @@ def ipo(
     loss = (margin - 1 / (2 * beta)) ** 2
     ```
 
-    which pulls a margin to a number, where that of DPO grows without bound.
+    which has a target for the margin, while that of DPO grows without bound.
 
     Args:
-        reference, **options: As those of `dpo()`.
+        reference, **options: As in `dpo()`.
 
     Example:
 
@@ -446,8 +444,8 @@ def simpo(speaker: Any, reward: Any, **options: Any) -> JointTraining:
     ```
 
     Args:
-        **options: As those of `dpo()`; `beta` defaults to `2.0`, and `gamma`
-            to `1.0`.
+        **options: As in `dpo()`; `beta` defaults to `2.0`, and `gamma` to
+            `1.0`.
 
     Example:
 
@@ -478,7 +476,7 @@ def structured(
     human_weight: float = 0.0,
     **options: Any,
 ) -> JointTraining:
-    """Trains a speaker to rank its samples as a reward does.
+    """Trains a speaker to rank its samples by a reward.
 
     ```
     risk = sum_u softmax(mean log p)(u) * (best reward - reward(u))
@@ -489,10 +487,9 @@ def structured(
     `"softmax_margin"`, `"max_margin"`, `"multi_margin"`.
 
     Args:
-        loss, scale: As those of
-            `tfcap.objectives.StructureLoss`.
+        loss, scale: As in `tfcap.objectives.StructureLoss`.
         num_samples: Integer `S`, captions drawn of an image.
-        human_weight, **options: As those of `scst()`.
+        human_weight, **options: As in `scst()`.
 
     Example:
 
@@ -517,11 +514,11 @@ def structured(
 
 
 def check_reference(speaker: Any, reference: Any) -> None:
-    """Leaves a reference speaker as it is; rejects the speaker itself."""
+    """Freezes a reference speaker; rejects the speaker itself."""
     if reference is speaker:
         raise ValueError(
-            "`reference` must be another object than `speaker`, which moves. "
-            "Received: the same. Pass a copy, or "
+            "`reference` must be another object than `speaker`, which is "
+            "trained. Received: the same. Pass a copy, or "
             "`tfcap.models.WithoutAdapters(speaker)`."
         )
     check_speaker(reference, "reference")
@@ -529,27 +526,26 @@ def check_reference(speaker: Any, reference: Any) -> None:
 
 
 def _clipped_updates(clip, updates):
-    """Arguments of the training: updates of a rollout, and their ratio.
+    """Returns arguments of the training: updates of a rollout, and the clip.
 
-    One update has a ratio of 1, and needs none.
+    A single update has ratios of 1, and takes no clip.
     """
     if updates == 1:
         if clip is None:
             return {}
         raise ValueError(
-            "`clip` must be left out of one update: its ratios are 1, and "
-            "none is clipped. Received: a clip, and updates_per_rollout=1. "
-            "Take several updates, `updates_per_rollout=4`."
+            "`clip` must be left out with a single update, whose ratios are "
+            "1. Received: a clip, and updates_per_rollout=1. Pass "
+            "`updates_per_rollout=4`, or leave out `clip`."
         )
     ratio = clip or ClippedRatio()
     return {"updates_per_rollout": updates, "clipped_ratio": ratio}
 
 
 def _with_own_clip(clip, options):
-    """Options of a method with a clip of its own, and so of four updates.
+    """Returns options of a method with its own clip, and four updates.
 
-    Its own clip is left out where one update would not read it; that of the
-    caller is rejected there.
+    The clip is left out of a single update, which rejects the caller's.
     """
     options = {"updates_per_rollout": 4} | options
     if options["updates_per_rollout"] == 1:

@@ -1,4 +1,4 @@
-"""Arguments that the methods share, and parts that are made of them."""
+"""Arguments that methods share, and the parts made of them."""
 
 import dataclasses
 import functools
@@ -42,7 +42,7 @@ class TrainingOptions:
     def read(
         cls, method: Callable, speaker: Any, options: dict, name="speaker"
     ) -> Self:
-        """Reads the options of a method that was given a speaker.
+        """Reads the options of a method of a speaker.
 
         Raises:
             TypeError: If it is not a `Speaker`, or an option is unknown.
@@ -53,9 +53,8 @@ class TrainingOptions:
             if option not in known:
                 takes = ", ".join(inspect.signature(method).parameters)
                 raise TypeError(
-                    f"`{option}` must be an argument of "
-                    f"{method.__name__}(). Received: {option}={value!r}. It "
-                    f"takes {takes}."
+                    f"`{option}` is not an argument of {method.__name__}(). "
+                    f"Received: {option}={value!r}. Its arguments are {takes}."
                 )
         read = cls(**options)
         read.method, read.speaker, read.name = method, speaker, name
@@ -64,7 +63,7 @@ class TrainingOptions:
     def training(
         self, objective: Any, learners: dict | None = None, **more: Any
     ) -> JointTraining:
-        """Makes the model that is trained.
+        """Makes the model to train.
 
         Args:
             objective: `tfcap.objectives.Objective` of the speaker; or `None`.
@@ -88,30 +87,30 @@ class TrainingOptions:
         )
 
     def check_unread(self, variant: str, **given: Any) -> None:
-        """Rejects arguments that were given to a variant that reads none.
+        """Rejects arguments that a variant does not use.
 
         Args:
-            variant: String, the choice by which they are not read.
+            variant: String, the choice that does not use them.
             **given: Arguments of the method by their names.
         """
         for name, value in given.items():
             default = inspect.signature(self.method).parameters[name].default
             if value != default:
                 raise ValueError(
-                    f"`{name}` must stay {default!r} for {variant}, which does "
-                    f"not read it. Received: {name}={value!r}. Leave it out."
+                    f"`{name}` must be {default!r} for {variant}, which does "
+                    f"not use it. Received: {name}={value!r}. Leave it out."
                 )
 
 
 @dataclasses.dataclass
 class Options(TrainingOptions):
-    """Options of words, which every method takes whose speaker speaks.
+    """Options of words, for every method that decodes.
 
     Args:
         max_length: Integer `T`, number of words with the end token.
-        suppress: Tuple of integers, ids that are never said, such as the
+        suppress: Tuple of integers, ids that are never generated, such as the
             unknown word's.
-        seed: Integer, of what is sampled.
+        seed: Integer, of the samples.
     """
 
     max_length: int = 16
@@ -120,7 +119,7 @@ class Options(TrainingOptions):
 
     @property
     def allowed(self) -> dict:
-        """Arguments of decoders that say no other words."""
+        """Returns the arguments of decoders that limit their words."""
         return {
             "max_length": self.max_length,
             "suppress": tuple(self.suppress),
@@ -128,23 +127,23 @@ class Options(TrainingOptions):
 
     @functools.cached_property
     def greedy(self) -> Greedy:
-        """One object: terms that are given it share its rollout."""
+        """Returns one object: terms with it share its rollout."""
         return Greedy(**self.allowed)
 
     @functools.cached_property
     def sampled(self) -> Sample:
-        """One caption drawn of an image, which several terms may judge."""
+        """Returns a decoder of one sample, which several terms may share."""
         return self.sample()
 
     def sample(self, channel=None, num_samples=1, **more) -> Sample:
-        """Words drawn through a channel, `Categorical` unless one is given."""
+        """Returns a decoder that samples through a channel."""
         channel = channel or Categorical(seed=self.seed)
         return Sample(channel, num_samples, **self.allowed, **more)
 
     def self_critical(
         self, reward, num_samples=1, baseline=None, normalize="token"
     ) -> ScoreFunction:
-        """REINFORCE above the greedy caption, or above the other samples.
+        """Returns REINFORCE with a greedy or leave-one-out baseline.
 
         Args:
             baseline: `"greedy"` or `"leave_one_out"`. Defaults to the first
@@ -168,11 +167,11 @@ class Options(TrainingOptions):
 
 @dataclasses.dataclass
 class HingeOptions(Options):
-    """Options of methods that listen by a hinge loss.
+    """Options of methods with a hinge loss of a listener.
 
     Args:
         margin: Float, of the hinge loss.
-        negatives, same: As those of `tfcap.rewards.Retrieval`.
+        negatives, same: As in `tfcap.rewards.Retrieval`.
     """
 
     margin: float = 0.2
@@ -180,19 +179,19 @@ class HingeOptions(Options):
     same: str | None = None
 
     def retrieval(self, listener: Any, **more: Any) -> Retrieval:
-        """Certainty of a listener, as a reward."""
+        """Returns the reward of a listener."""
         return Retrieval(
             listener, self.margin, self.negatives, same=self.same, **more
         )
 
     def trade_off(self, lambda_, discriminability, naturalness) -> Objective:
-        """Equation 1 of PSST, of an objective that is summed over a batch."""
+        """Returns equation 1 of PSST, with sums over a batch."""
         checked_number(lambda_, "lambda_", "in [0, 1]", lambda x: 0 <= x <= 1)
         if naturalness is None:
             if lambda_ < 1:
                 raise ValueError(
-                    "`naturalness` must be a reward where `lambda_` is below "
-                    f"1. Received: naturalness=None, lambda_={lambda_}. Give "
+                    "`naturalness` must be a reward if `lambda_` is below "
+                    f"1. Received: naturalness=None, lambda_={lambda_}. Pass "
                     "`tfcap.rewards.CIDErD(document_frequencies)`."
                 )
             return lambda_ * discriminability
@@ -202,11 +201,11 @@ class HingeOptions(Options):
 
 
 def takes(options: type | Callable, *fixed: str) -> Callable:
-    """Decorates a method: its signature tells its options, too.
+    """Decorates a method, to show its options in its signature.
 
     Args:
-        options: Their class; or a method that this one is a preset of.
-        *fixed: Names of what the preset fixes.
+        options: Their class; or a method of which this one is a preset.
+        *fixed: Names of arguments that the preset fixes.
     """
 
     def decorated(method):
@@ -229,14 +228,14 @@ def takes(options: type | Callable, *fixed: str) -> Callable:
 
 
 def with_people(objective, human_weight: float):
-    """An objective, and the likelihood of human captions beside it."""
+    """Returns an objective plus the likelihood of human captions."""
     if not human_weight:
         return objective
     return objective + human_weight * TeacherForcing("token")
 
 
 def frozen(*networks: Any) -> None:
-    """Leaves networks as they are, which are read."""
+    """Sets the `trainable` of networks to `False`."""
     for network in networks:
         if isinstance(network, keras.layers.Layer):
             network.trainable = False

@@ -1,4 +1,4 @@
-"""A speaker that imitates people, or is trained for a metric."""
+"""Methods that imitate human captions, or train for a metric."""
 
 import math
 from typing import Any
@@ -44,16 +44,15 @@ def mle(
     loss = -mean over the words of the batch of log p(word | words before)
     ```
 
-    where the words before are those that people said, or at times of the
-    speaker's own.
+    given the human words before, or sometimes the speaker's own.
 
     Args:
-        scheduled_sampling: Float in `[0, 1]`, how often the speaker reads a
-            word of its own, or a schedule. Defaults to `0.0`, never.
+        scheduled_sampling: Float in `[0, 1]`, probability that the speaker
+            reads its own word, or a schedule. Defaults to `0.0`.
         normalize: `"token"` for the mean over words, `"sequence"` for the sum
             over the words of a caption.
-        seed: Integer, of the words of its own.
-        **options: See `tfcap.methods`, those of training alone.
+        seed: Integer, of the speaker's own words.
+        **options: `global_clipnorm`, see `tfcap.methods`.
 
     Example:
 
@@ -106,8 +105,8 @@ def scst(
         baseline: `"greedy"`, the reward of the greedy caption; or
             `"leave_one_out"`, the mean of the other samples. Defaults to the
             first for one sample, and to the second for several.
-        human_weight: Float, of the likelihood of human captions beside it.
-        normalize: As that of `tfcap.objectives.ScoreFunction`.
+        human_weight: Float, weight of the likelihood of human captions.
+        normalize: As in `tfcap.objectives.ScoreFunction`.
         **options: See `tfcap.methods`.
 
     Example:
@@ -181,7 +180,7 @@ def sll_me(
 
     Args:
         entropy_weight: Float.
-        num_samples, **options: As those of `sll()`.
+        num_samples, **options: As in `sll()`.
 
     Example:
 
@@ -225,12 +224,12 @@ def sll_sle(
 
     Args:
         alpha: Float in `[0, 1]`, weight of the metric.
-        variant: `"paper"`; or `"code"`, as the first author's code has it: a
+        variant: `"paper"`; or `"code"`, as in the first author's code: a
             sample's diversity is minus its mean BLEU-3 and BLEU-4 against all
-            others at once, above the mean or -0.5, whichever is more, so that
-            samples that are nearly alike lose by it, every one. That code
-            names `1 - alpha`.
-        num_samples, **options: As those of `sll()`; 2 samples at least.
+            others at once, with the larger of their mean and -0.5 as baseline,
+            so that very similar samples all lose by it. That code names
+            `1 - alpha`.
+        num_samples, **options: As in `sll()`; at least 2 samples.
 
     Example:
 
@@ -286,7 +285,7 @@ def policy_gradient(
     ```
 
     The baseline is a network that reads the speaker's state. Fit it alone
-    first, before the speaker moves:
+    first, with a fixed speaker:
 
     ```
     training = policy_gradient(speaker, reward, state_units=512)
@@ -298,12 +297,11 @@ def policy_gradient(
     ```
 
     Args:
-        state_units: Integer, size of what `tfcap.decoding.state_vector()`
-            makes of the speaker's state.
-        num_continuations: Integer `K`, of each beginning; 0 for plain
+        state_units: Integer, size of the `tfcap.decoding.state_vector()` of
+            the speaker's state.
+        num_continuations: Integer `K`, samples of each prefix; 0 for plain
             REINFORCE, in which all words have the reward of the sentence.
-        rollout_every: Integer, words from one beginning that is continued to
-            the next.
+        rollout_every: Integer, number of words between prefixes.
         baseline_units: Tuple of integers, hidden layers of the baseline.
         **options: See `tfcap.methods`.
 
@@ -361,15 +359,16 @@ def mixer(
     prefix = max_length - delta * (1 + step // stage_steps), 0 at least
     ```
 
-    The first stage begins with fewer words than all: all were given before,
-    in `mle()`. The baseline is a linear regression on the speaker's state.
+    The first stage already has a shorter prefix than the caption, since
+    `mle()` comes before it. The baseline is a linear regression on the
+    speaker's state.
 
     Args:
-        stage_steps: Number of training steps of a stage, which need not be
-            whole.
-        delta: Integer, words by which the prefix gets shorter at a time.
+        stage_steps: Float, number of training steps of a stage.
+        delta: Integer, number of words by which each stage shortens the
+            prefix.
         weight: Float in `[0, 1]`, of the policy gradient.
-        state_units, baseline_units, **options: As those of
+        state_units, baseline_units, **options: As in
             `policy_gradient()`.
 
     Returns:
@@ -408,7 +407,7 @@ def mixer(
 
 
 def _prefix(max_length, delta, stage_steps):
-    """The number of words that are given, as a schedule of the step."""
+    """Returns the number of given words, as a schedule of the step."""
     checked_integer(delta, "delta")
     checked_number(
         stage_steps, "stage_steps", "positive", lambda steps: steps > 0
@@ -443,10 +442,10 @@ def actor_critic(
     ```
 
     Args:
-        lambda_, gamma: As those of `tfcap.objectives.GAE`.
+        lambda_, gamma: As in `tfcap.objectives.GAE`.
         num_samples: Integer `S`, captions drawn of an image.
-        normalize: As that of `tfcap.objectives.ScoreFunction`.
-        state_units, baseline_units, **options: As those of
+        normalize: As in `tfcap.objectives.ScoreFunction`.
+        state_units, baseline_units, **options: As in
             `policy_gradient()`, of the critic.
 
     Returns:
@@ -482,7 +481,7 @@ def actor_critic(
 
 
 def _with_baseline(given, objective, baseline):
-    """A speaker, and the baseline that learns to expect its rewards."""
+    """Returns the training of a speaker and its learned baseline."""
     return given.training(
         objective, {"baseline": (baseline.network, objective)}
     )

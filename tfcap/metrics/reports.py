@@ -85,6 +85,10 @@ class RankingReport:
         result["count"] = self._count
         return result
 
+    def __repr__(self):
+        cells = [(k, f"{value:.4g}") for k, value in self.result().items()]
+        return "\n".join(aligned(zip(*cells)))
+
 
 class RetrievalReport:
     """Ranks of a retrieval in both directions; printed, a table.
@@ -136,7 +140,7 @@ class RetrievalReport:
             if name != "count"
         }
 
-    def __str__(self):
+    def __repr__(self):
         table = [["", *(title for title, _ in FORMATS.values())]]
         for direction, row in self.rows().items():
             cells = [
@@ -144,9 +148,6 @@ class RetrievalReport:
             ]
             table.append([direction.replace("_to_", " -> "), *cells])
         return "\n".join(aligned(table))
-
-    def __repr__(self):
-        return f"RetrievalReport(\n{self}\n)"
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> list[str]:

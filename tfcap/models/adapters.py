@@ -1,4 +1,4 @@
-"""Dropout and adapters of a network: switched off, saved, loaded."""
+"""Dropout and adapters of a network."""
 
 import contextlib
 import functools
@@ -14,6 +14,7 @@ from tfcap._io import load_arrays
 from tfcap._io import save_arrays
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.private_names import seed_generators
+from tfcap._printed import printed
 
 #: Attributes that hold a rate of dropout, in Keras' layers and in ours.
 RATES = (
@@ -28,10 +29,7 @@ RATES = (
 
 
 def dropout_rates(layer: keras.layers.Layer) -> dict[str, float]:
-    """Rates of dropout that a layer holds itself, by the attribute's name.
-
-    Those of its sublayers are not in it.
-    """
+    """Returns a layer's own dropout rates by attribute, not its sublayers'."""
     values = {name: getattr(layer, name, None) for name in RATES}
     return {
         name: float(value)
@@ -43,7 +41,7 @@ def dropout_rates(layer: keras.layers.Layer) -> dict[str, float]:
 def without_dropout(network: keras.layers.Layer) -> keras.layers.Layer:
     """Returns a network with the dropout of all its layers turned off.
 
-    What was compiled before keeps its dropout: call it before `fit()`.
+    Call it before `fit()`: a step that is already compiled keeps its dropout.
 
     Args:
         network: `keras.layers.Layer`, such as a speaker or a listener.
@@ -66,10 +64,10 @@ def without_dropout(network: keras.layers.Layer) -> keras.layers.Layer:
 
 
 def uses_training(layer: keras.layers.Layer) -> bool:
-    """Check whether a layer, sublayers apart, differs in training.
+    """Returns whether a layer, apart from its sublayers, differs in training.
 
-    True of batch normalization, and of a layer that can draw random numbers,
-    unless all its rates of dropout are 0.
+    True for batch normalization and for a layer that can draw random numbers,
+    unless all its dropout rates are 0.
     """
     if isinstance(layer, keras.layers.BatchNormalization):
         return True
@@ -81,11 +79,11 @@ def uses_training(layer: keras.layers.Layer) -> bool:
 class WithoutAdapters:
     """A speaker without its adapters, on the same weights.
 
-    The reference of `tfcap.rewards.KLPenalty` for a speaker that is trained by
-    LoRA: what it was before training, as long as nothing but adapters is
-    trained, and no second copy in memory. Biases of the adapted layers, which
-    KerasHub leaves trainable, are therefore frozen here. An adapter is a
-    layer's, enabled by Keras' `layer.enable_lora()` or KerasHub's
+    The reference model of `tfcap.rewards.KLPenalty` for a speaker that is
+    trained by LoRA: the speaker before training, as long as only adapters are
+    trained, without a second copy in memory. Biases of the adapted layers,
+    which KerasHub leaves trainable, are therefore frozen here. Adapters are
+    enabled by Keras' `layer.enable_lora()` or KerasHub's
     `backbone.enable_lora()`.
 
     Args:
@@ -101,6 +99,8 @@ class WithoutAdapters:
     Traceback (most recent call last):
     ValueError: `speaker` must have adapters. Received: ...
     """
+
+    __repr__ = printed
 
     def __init__(self, speaker: Any):
         if not _adapted(speaker):
@@ -136,7 +136,7 @@ def _adapted(network):
 
 @contextlib.contextmanager
 def _adapters_off(network):
-    """Context in which layers compute, or trace, without their adapters."""
+    """Opens a context in which layers compute without their adapters."""
     layers = _adapted(network)
     for layer in layers:
         layer.lora_enabled = False
@@ -148,11 +148,11 @@ def _adapters_off(network):
 
 
 def save_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
-    """Saves the trainable weights of a network alone.
+    """Saves only the trainable weights of a network.
 
-    Of a network whose base is frozen, as KerasHub's `enable_lora()` leaves it,
-    these are the adapters and the layers in front of it. `network.save()`
-    writes all, and, as Keras does, adapters merged into the weights.
+    For a network with a frozen base, as after KerasHub's `enable_lora()`, these
+    are the adapters and the layers in front of it. `network.save()` writes all
+    weights, with adapters merged into them.
 
     Args:
         network: Keras layer, such as a speaker.
@@ -182,14 +182,14 @@ def save_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
 
 
 def load_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
-    """Loads what `save_adapters()` saved.
+    """Loads a file of `save_adapters()`.
 
     Args:
-        network: Keras layer, built, with adapters enabled of the same rank.
+        network: Keras layer, built, with adapters of the same rank enabled.
         path: String or path.
 
     Raises:
-        ValueError: If the file is damaged, or of another network.
+        ValueError: If the file is damaged or belongs to another network.
 
     Example:
 
@@ -216,7 +216,7 @@ def load_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
     if differing:
         raise ValueError(
             "`path` must name the adapters of this network. Received: "
-            f"path={str(path)!r}, whose weights differ in "
+            f"path={str(path)!r}, which differs in the weights "
             f"{', '.join(sorted(differing)[:5])}. Enable adapters of the same "
             "layers and rank first."
         )
@@ -225,9 +225,9 @@ def load_adapters(network: keras.layers.Layer, path: str | PathLike) -> None:
 
 
 def _named(network):
-    """Trainable weights by their place and own name.
+    """Returns trainable weights by their index and name.
 
-    Keras numbers networks of a process, so that paths differ between two.
+    Keras numbers the networks of a process, so that paths differ.
     """
     weights = network.trainable_weights
     return {

@@ -1,4 +1,4 @@
-"""Speakers that look at an image anew at every word."""
+"""Speakers that attend to the image at every word."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from tfcap.models.word_by_word import lstm_step
 
 
 class ImageMemory(keras.layers.Layer):
-    """Projects image positions once, and attends to them word after word.
+    """Projects image positions once, and attends to them at every word.
 
     ```
     positions = dropout(relu(image @ W + b))
@@ -33,7 +33,7 @@ class ImageMemory(keras.layers.Layer):
         memory: Dict, from `remember()`.
 
     Returns:
-        Float tensor of shape `(B, units)`; zeros where there is no position.
+        Float tensor of shape `(B, units)`; zeros if there is no position.
     """
 
     def __init__(

@@ -32,31 +32,29 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
-        units: Integer, size of what enters the vocabulary head. Defaults to
-            `512`.
+        units: Integer, input size of the vocabulary head. Defaults to `512`.
         embedding_units: Integer, size of a word's embedding. Defaults to
             `units`.
-        dropout: Float, rate on what enters the vocabulary head. Defaults to
+        dropout: Float, dropout rate before the vocabulary head. Defaults to
             `0.0`.
-        word_dropout: Float, rate on the embedded words. Defaults to `0.0`.
-        image_dropout: Float, rate on the image. Defaults to `0.0`.
+        word_dropout: Float, dropout rate of the embedded words. Defaults to
+            `0.0`.
+        image_dropout: Float, dropout rate of the image. Defaults to `0.0`.
         embedding_activation: Activation of the embedded words, or `None`.
         embeddings_initializer: Initializer of the embedding table.
         logit_scale: Float, factor on the logits. Defaults to `1.0`.
         bos: Integer, id of the start token. Defaults to `1`.
         eos: Integer, id of the end token. Defaults to `2`.
-        pad: Integer, id by which captions are padded, as that of the
-            vocabulary. Defaults to `0`.
+        pad: Integer, id of padding in captions, as in the vocabulary. Defaults
+            to `0`.
         condition_dropout: Float in `[0, 1)`, share of the images of a batch
-            that are not shown in training, so that decoders may use
-            `guidance`: instead, the speaker sees zeros, after the
-            preprocessing, the mean of standardized features. Defaults to
-            `0.0`.
+            that are replaced by zeros in training, after the preprocessing, so
+            that decoders may use `guidance`. Defaults to `0.0`.
         image_preprocessing: Keras layer that every image goes through first,
             and that is saved with the speaker, such as
             `tfcap.layers.ImageStandardization`, or a convolutional network
-            from pixels to `(B, P, D)`; `None` to take images as they are (the
-            default); `"outside"` where others prepare them.
+            from pixels to `(B, P, D)`; `None`, the default, to take images as
+            they are; `"outside"` if the caller prepares them.
 
     Call arguments:
         inputs: Dict of `image`, `(B, P, D)` floats, one row for each position,
@@ -67,7 +65,7 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
 
     Returns:
         Float32 tensor of shape `(B, S, T, V)`: logits of the words of
-        `caption`. Padding and the start token are never said, but for one that
+        `caption`. Padding and the start token are never generated, unless one
         is `eos`.
     """
 
@@ -103,7 +101,7 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
         Args:
             image: Float tensor of shape `(B, P, D)`.
             mask: Tensor of shape `(B, P)`, nonzero where there is a position,
-                or `None` where there is everywhere.
+                or `None` for all.
             training: Boolean.
 
         Returns:
@@ -135,14 +133,14 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
         return word_ids(inputs, "caption", "B S T", self.pad)
 
     def begin(self, inputs: dict, training: bool = False) -> Any:
-        """Reads images: the first state."""
+        """Reads images, and returns the first state."""
         image, mask = self.prepare(self.images(inputs)), image_mask(inputs)
         image = self.dropped(image, training)
         check_positions(image, mask)
         return self.encode_image(image, mask, training=training)
 
     def unconditional(self, state: Any) -> Any:
-        """First state of as many images of which nothing is known.
+        """Returns the first state of as many rows without an image.
 
         Raises:
             ValueError: If the speaker was made without `condition_dropout`.
@@ -155,10 +153,9 @@ class CaptionSpeaker(GuidedNetwork, ImageNetwork, WordByWord):
         return self.encode_image(image, mask, training=False)
 
     def positions_read(self, state: Any) -> tuple[Any, Any]:
-        """Number of image positions to read nothing in, and their mask.
+        """Returns the number of empty image positions, and their mask.
 
-        As of the image where that matters; to an average, equal positions are
-        one, but of one alone Keras' softmax warns.
+        Two are enough for an average. Keras' softmax warns of a single one.
         """
         return 2, None
 

@@ -30,15 +30,15 @@ _QUERY_HEADS = ("num_query_heads", "num_heads", "num_attention_heads")
 class CausalDecoder(keras.layers.Layer):
     """Runs the blocks of a causal language model of KerasHub.
 
-    KerasHub's `call_with_cache()` reads ids alone, at the same positions in
-    every row, and knows of no padding between them. These are the same layers
-    with the same weights, which read embedded words, features among them,
-    after prompts of different lengths. Prompts are aligned at their ends; what
-    stands before them is masked, and positions count from their first word.
+    KerasHub's `call_with_cache()` reads only ids, at the same positions in
+    every row, without padding between them. This layer runs the same blocks,
+    with the same weights, on embedded words and features, after prompts of
+    different lengths. Prompts are aligned at their ends; padding before them
+    is masked, and positions count from their first word.
 
-    What differs between families, the names of arguments and the layout of a
-    cache, is read off the signatures of their blocks. A model that computes
-    something else between its embedding and its logits is rejected.
+    Families differ in the names of arguments and the layout of a cache, which
+    are read from the signatures of their blocks. A model that computes
+    anything else between its embedding and its logits is rejected.
 
     Args:
         causal_lm: `keras_hub.models.CausalLM`.
@@ -73,7 +73,7 @@ class CausalDecoder(keras.layers.Layer):
     def _refuse(self, why):
         raise ValueError(
             "`causal_lm` must be a causal language model of KerasHub whose "
-            "blocks keep keys and values, or follow its conventions. Received: "
+            "blocks cache keys and values. Received: "
             f"causal_lm={self.name_of_model}: {why}. Wrap it in "
             "`tfcap.models.TeacherForcedSpeaker`, which needs no cache."
         )
@@ -101,7 +101,7 @@ class CausalDecoder(keras.layers.Layer):
         self._refuse("the blocks take no padding mask")
 
     def _compare(self, causal_lm):
-        """Rejects a model whose own forward pass gives something else."""
+        """Rejects a model whose own forward pass gives other logits."""
         ids = ops.arange(4, dtype="int32")[None]
         ones = ops.ones_like(ids)
         try:
@@ -129,7 +129,7 @@ class CausalDecoder(keras.layers.Layer):
 
     @property
     def learned_positions(self) -> int | None:
-        """Number of positions of a table of them, `None` where none is."""
+        """Size of the table of position embeddings, or `None`."""
         table = self._position_embedding()
         return None if table is None else table.sequence_length
 
@@ -140,8 +140,7 @@ class CausalDecoder(keras.layers.Layer):
     def embed(self, words: Any) -> Any:
         """Embeds ids `(...)`, or distributions `(..., V)`, without position.
 
-        The table is the model's own, as it is used: with its adapters, and
-        without its quantization.
+        The table is the model's own, with its adapters and dequantized.
         """
         embedding = self.backbone.token_embedding
         if "int" in keras.backend.standardize_dtype(words.dtype):
@@ -152,7 +151,7 @@ class CausalDecoder(keras.layers.Layer):
         return embedded * ops.cast(self.scale, embedded.dtype)
 
     def new_cache(self, rows: Any) -> list:
-        """Empty cache for as many words as there are: `(n, C, ...)`."""
+        """Returns an empty cache for the words of the rows: `(n, C, ...)`."""
         backbone = self.backbone
 
         def first(names):
@@ -194,8 +193,8 @@ class CausalDecoder(keras.layers.Layer):
 
         Args:
             x: Float tensor of shape `(n, T, D)`, embedded words.
-            mask: Integer tensor of shape `(n, P)`, 1 where the prompt has a
-                word, at its end. Words after the prompt are all there.
+            mask: Integer tensor of shape `(n, P)`, 1 for the words of the
+                prompt, which are aligned at its end.
             cache: List of a cache for each block, of `C >= P` words.
             index: Integer or scalar tensor, where the first word is written:
                 0 for the prompt, `P` and more for the words.
@@ -232,7 +231,7 @@ class CausalDecoder(keras.layers.Layer):
         return self.norm(x), caches
 
     def _with_positions(self, x, mask, index):
-        """Adds what a family adds to the words before its first block."""
+        """Adds a family's position embeddings before its first block."""
         positions = self._position_embedding()
         backbone = self.backbone
         if positions is not None:
@@ -252,8 +251,8 @@ class CausalDecoder(keras.layers.Layer):
     def compute_logits(self, hidden: Any) -> Any:
         """Computes logits `(..., V)` from hidden states `(..., D)`.
 
-        Of a quantized head KerasHub computes no gradient: here it is that of
-        the product with what the quantized table stands for.
+        KerasHub has no gradient of a quantized head: here it is that of the
+        product with the dequantized table.
         """
         head = self.backbone.token_embedding
         if head.quantization_mode not in ("int8", "int4"):
@@ -275,7 +274,7 @@ class CausalDecoder(keras.layers.Layer):
         return logits if cap is None else ops.tanh(logits / cap) * cap
 
     def _dequantized_head(self, head):
-        """The table `(V, D)` of a quantized head."""
+        """Returns the dequantized table `(V, D)` of a head."""
         if head.tie_weights and not head.lora_enabled:
             return head(ops.arange(head.input_dim))
         # Every unit alone, which no quantizer of inputs rounds.
@@ -284,7 +283,7 @@ class CausalDecoder(keras.layers.Layer):
 
 
 def _uncapped(logits, head):
-    """Logits `(..., V)` of a head before its soft cap."""
+    """Returns the logits `(..., V)` of a head before its soft cap."""
     cap = head.logit_soft_cap
     if cap is None:
         return logits
@@ -293,7 +292,7 @@ def _uncapped(logits, head):
 
 
 def _register_gradient():
-    """Gradient of the update of a slice, which TensorFlow lacks.
+    """Registers the gradient of a slice update, which TensorFlow lacks.
 
     ```
     output = operand, but `update` in the slice

@@ -28,7 +28,7 @@ def prompt_ids(speaker: Any, prompt: Any) -> tuple[int, ...]:
     """Reads the prompt of a speaker: a string, ids, or `None` for the start.
 
     In a string, the start of an image is followed by a placeholder for every
-    vector of the image, as KerasHub's preprocessor has it.
+    vector of the image, as in KerasHub's preprocessor.
 
     Raises:
         ValueError: If there is no tokenizer, or no such id.
@@ -40,7 +40,7 @@ def prompt_ids(speaker: Any, prompt: Any) -> tuple[int, ...]:
         return speaker.checked_ids(prompt, "prompt")
     if speaker.tokenizer is None:
         raise ValueError(
-            "`prompt` must be a tuple of ids where `causal_lm` has no "
+            "`prompt` must be a tuple of ids if `causal_lm` has no "
             f"tokenizer. Received: prompt={prompt!r}."
         )
     preprocessor = speaker.causal_lm.preprocessor
@@ -66,8 +66,8 @@ def embedded_prompts(
 
     Returns:
         Embeddings `(B, P, D)`; their mask `(B, P)`, zeros and then ones; and
-        `(B, P)`, 1 where the model's own pictures stand in the prompt, or
-        `None`.
+        `(B, P)`, 1 where the prompt holds a picture that the model encodes,
+        or `None`.
     """
     prompt, mask = _prompt_ids(speaker, inputs)
     x, vision = speaker.decoder.embed(prompt), None
@@ -95,9 +95,10 @@ def _prompt_ids(speaker, inputs):
     if "prompt" not in inputs:
         if not speaker.prompt:
             raise ValueError(
-                "`inputs` must hold `prompt`, of shape (B, L), where the "
-                "speaker has neither a start token nor a prompt of its "
-                f"own. Received: inputs with {', '.join(sorted(inputs))}."
+                "`inputs` must hold `prompt`, of shape (B, L), if the speaker "
+                "has neither a start token nor a prompt. Received: inputs "
+                f"with {', '.join(sorted(inputs))}. Add it to the batch, or "
+                "make the speaker with `prompt=`."
             )
         rows = ops.shape(keras.tree.flatten(inputs)[0])[0]
         prompt = ops.convert_to_tensor(speaker.prompt, dtype="int32")[None]
@@ -136,16 +137,16 @@ def _after_image(image, x, mask, image_mask):
 
 
 def _has_pictures(speaker, inputs):
-    """Check whether pictures stand amid the prompts."""
+    """Returns whether pictures stand amid the prompts."""
     encoder = getattr(speaker.causal_lm.backbone, "vision_encoder", None)
     if encoder is None or speaker.image_key not in inputs:
         return False
     if speaker.image_token is None:
         raise ValueError(
-            "`image_token` must be the id that stands for an image's vectors "
-            "in prompts, where a batch holds an image and `causal_lm` has no "
-            "tokenizer that names it. Received: image_token=None. Pass it, or "
-            "another `image_key` if the image is not for this model."
+            "`image_token` must be the id of an image's placeholder in "
+            "prompts if a batch holds an image and no tokenizer of `causal_lm` "
+            "names it. Received: image_token=None. Pass it, or another "
+            "`image_key` if the image is not for this model."
         )
     return True
 
@@ -165,8 +166,8 @@ def _interleaved(speaker, prompt, x, inputs, training):
         ops.all(ops.equal(ops.sum(vision, axis=1), count)),
         "`prompt` must hold the placeholder of images, "
         f"{speaker.image_token}, once for every vector of the row's images. "
-        "Received: another number of them. Let the model's preprocessor make "
-        "the prompt, or pass the speaker a string with `<start_of_image>`.",
+        "Received: another number of placeholders. Make the prompt by the "
+        "model's preprocessor, or from a string with `<start_of_image>`.",
     )
     order = ops.clip(ops.cumsum(vision, axis=1) - 1, 0, count - 1)
     image = ops.take_along_axis(image, order[..., None], axis=1)
@@ -175,7 +176,7 @@ def _interleaved(speaker, prompt, x, inputs, training):
 
 
 def _aligned(x, mask, *others):
-    """Moves padding, wherever it is, before the words, in their order."""
+    """Moves all padding before the words, whose order stays."""
     length = ops.shape(mask)[1]
     order = ops.argsort(mask * length + ops.arange(length), axis=1)
     x = ops.take_along_axis(x, order[..., None], axis=1)
@@ -194,27 +195,27 @@ class CausalLMSpeaker(keras.Model):
     ```
 
     `begin()` reads a row's picture and prompt, once for all its samples, and
-    keeps their keys and values; `step()` reads a word; `log_probs()` and
+    caches their keys and values; `step()` reads a word; `log_probs()` and
     `logits()` read all words in one pass. Prompts of a batch may differ in
-    length, which changes no result. A picture is read by the model's own
-    vision encoder, or, with `prefix`, as features in front of the prompt.
+    length. A picture is read by the model's own vision encoder, or, with
+    `prefix`, as features in front of the prompt.
 
-    Words go in as ids or as distributions, which are embedded by the model's
-    own table, so that gradients pass to them. What is trained is what is
-    trainable in `causal_lm`: after `causal_lm.backbone.enable_lora(rank)` the
-    adapters, also of a model quantized by `quantize("int8")` or `("int4")`.
+    Words are ids or distributions, which the model's own table embeds with
+    gradient. The trainable weights of `causal_lm` are trained: after
+    `causal_lm.backbone.enable_lora(rank)` its adapters, also in a model
+    quantized by `quantize("int8")` or `("int4")`.
 
-    KerasHub's samplers are decoders: `GreedySampler()` is `Greedy()`,
+    Decoders replace KerasHub's samplers: `GreedySampler()` is `Greedy()`,
     `TopKSampler(k)` is `Sample(top_k=k)`, `TopPSampler(p, k)` is
     `Sample(top_p=p, top_k=k)`, `BeamSampler(n)` is `BeamSearch(n)`, and their
     `temperature` is that of `Categorical(temperature)`.
 
     Args:
         causal_lm: `keras_hub.models.CausalLM`, which is not copied.
-        prompt: Tuple of ids, or a string for the model's tokenizer: what is
-            read before the first word where a batch holds no `prompt`. In a
-            string for Gemma 3, `<start_of_image>` stands for an image, as in
-            KerasHub's preprocessor. Defaults to the start token.
+        prompt: Tuple of ids, or a string for the model's tokenizer, the prompt
+            of batches that hold no `prompt`. In a string for Gemma 3,
+            `<start_of_image>` stands for an image, as in KerasHub's
+            preprocessor. Defaults to the start token.
         prefix: Keras layer from features `(B, P, D)` to `(B, P, hidden_dim)`,
             optional.
         bos: Integer, id of the start token. Defaults to the tokenizer's.
@@ -222,26 +223,26 @@ class CausalLMSpeaker(keras.Model):
             to the tokenizer's.
         pad: Integer, id of padding in captions and prompts. Defaults to the
             tokenizer's if it is a token of its own, else to the end token.
-        suppress: Tuple of ids that are never said, beside padding and start;
-            some of `eos` may be among them: human captions must then end with
-            another, or what they end with is impossible.
-        image_key: String, key of the image in a batch, and with `_mask` of
-            its mask. Defaults to `"image"`.
-        image_token: Integer, id in prompts that stands for a vector of an
-            image, for models that read images amid the prompt, as Gemma 3
-            does. Defaults to the tokenizer's.
+        suppress: Tuple of ids that are never generated, beside padding and
+            start. If some of `eos` are among them, human captions must end
+            with another one.
+        image_key: String, key of the image in a batch; its mask is under this
+            key with `_mask`. Defaults to `"image"`.
+        image_token: Integer, id of the placeholder of an image's vector in
+            prompts, for models that read images within the prompt, such as
+            Gemma 3. Defaults to the tokenizer's.
         remat: Boolean, whether activations of blocks are computed again for
             gradients rather than kept. Defaults to `False`.
 
     Call arguments:
         inputs: Dict of `caption`, `(B, S, T)` integers padded with `pad`;
-            `image` where pictures are read: `(B, P, D)` features for `prefix`,
-            optionally with an `image_mask`, `(B, P)`, nonzero where there is
-            one, else pixels `(B, H, W, 3)`, or `(B, M, H, W, 3)` of several,
-            as the model takes them; optionally
-            `prompt`, `(B, L)` integers, with a `prompt_mask`, `(B, L)`, 1
-            where there is a word: by default where `prompt` is not `pad`. An
-            empty prompt is read as one `pad`.
+            optionally `image`, features `(B, P, D)` for `prefix`, with an
+            optional `image_mask`, `(B, P)`, nonzero where there is a position;
+            or pixels for the model's encoder, `(B, H, W, 3)`, or
+            `(B, M, H, W, 3)` of several images; optionally `prompt`, `(B, L)`
+            integers, with a `prompt_mask`, `(B, L)`, 1 where there is a word,
+            by default where `prompt` is not `pad`. An empty prompt is read as
+            one `pad`.
         training: Boolean.
 
     Returns:
@@ -296,9 +297,8 @@ class CausalLMSpeaker(keras.Model):
         self.remat = remat
         if remat and self.decoder.blocks_use_training:
             raise ValueError(
-                "`remat` must be False where blocks of `causal_lm` use "
-                "dropout, which would draw other numbers when one is computed "
-                "again. "
+                "`remat` must be False if blocks of `causal_lm` use dropout, "
+                "which would draw other masks when a block is computed again. "
                 "Received: remat=True. Call "
                 "`tfcap.models.without_dropout(causal_lm)` first."
             )
@@ -308,9 +308,9 @@ class CausalLMSpeaker(keras.Model):
         self.suppressed_ids = tuple(sorted({*silent, *self.suppress}))
         if {*np.ravel(self.eos).tolist()} <= {*self.suppressed_ids}:
             raise ValueError(
-                "`suppress` must leave a token of `eos` that ends a caption. "
-                f"Received: suppress={self.suppress}, eos={self.eos}. Take "
-                "one of them out of `suppress`."
+                "`suppress` must not hold every token of `eos`. Received: "
+                f"suppress={self.suppress}, eos={self.eos}. Remove the token "
+                "that ends captions from `suppress`."
             )
         self.prompt = prompt_ids(self, prompt)
         self.built = prefix is None
@@ -328,9 +328,9 @@ class CausalLMSpeaker(keras.Model):
         eos = eos if isinstance(eos, tuple | list) else (eos,)
         if not eos:
             raise ValueError(
-                "`eos` must be an id, or a tuple of ids, where `causal_lm` has "
-                "no tokenizer that names the end token. Received: eos=None. "
-                "Pass the id of the token that ends a caption."
+                "`eos` must be an id, or a tuple of ids, if no tokenizer of "
+                "`causal_lm` names the end token. Received: eos=None. Pass the "
+                "id of the token that ends a caption."
             )
         eos = self.checked_ids(eos, "eos")
         self.eos = eos[0] if len(eos) == 1 else eos
@@ -354,8 +354,8 @@ class CausalLMSpeaker(keras.Model):
         if all(0 <= i < size for i in ids):
             return ids
         raise ValueError(
-            f"`{name}` must be of ids below the size of the vocabulary, "
-            f"{size}. Received: {name}={ids}."
+            f"`{name}` must hold ids from 0 to {size - 1}, those of the "
+            f"vocabulary. Received: {name}={ids}."
         )
 
     @property
@@ -413,17 +413,17 @@ class CausalLMSpeaker(keras.Model):
         if room is None or length is None or length + words <= room:
             return
         raise ValueError(
-            "`causal_lm` must have a position for every word. Received: "
-            f"{length} words of prompt and picture and {words} more for "
-            f"{room} positions. Shorten the prompt or `max_length`."
+            f"`causal_lm` has {room} positions, which prompt, picture and "
+            f"caption must fit. Received: {length} of prompt and picture, and "
+            f"{words} of caption. Shorten the prompt or `max_length`."
         )
 
     def fixed_state(
         self, state: dict, steps: int, room: int | None = None
     ) -> dict:
-        """State of `begin()` that keeps its shapes, for as many steps.
+        """Returns a state of `begin()` with constant shapes for `steps` words.
 
-        With `room`, there is room for so many before `extend_state()`.
+        With `room`, it has room for as many before `extend_state()`.
         """
         self._check_length(state["mask"], steps - 1)
         cache = self.decoder.extended(state["cache"], room or steps)
@@ -432,7 +432,7 @@ class CausalLMSpeaker(keras.Model):
         return {**state, "cache": cache, "calls": calls}
 
     def extend_state(self, state: dict, more: int) -> dict:
-        """Fixed state with room for `more` words beside those."""
+        """Returns a fixed state with room for `more` more words."""
         cache = self.decoder.extended(state["cache"], more)
         return {**state, "cache": cache}
 
@@ -441,7 +441,7 @@ class CausalLMSpeaker(keras.Model):
     ) -> tuple[Any, dict]:
         """Reads one word: logits `(B, V)` of the next, and the next state.
 
-        In the first step, nothing: the prompt has been read.
+        The first step reads nothing, since the prompt has been read.
         """
         cache, mask, prompt = state["cache"], state["mask"], state["hidden"]
         if "calls" in state:
@@ -483,7 +483,7 @@ class CausalLMSpeaker(keras.Model):
         return state["hidden"]
 
     def _teacher_forced(self, state, tokens, training):
-        """Rows `(B * S, T)`, and hidden states before each of their words."""
+        """Returns rows `(B * S, T)`, and hidden states before their words."""
         check_shape(tokens, "B S T", "tokens")
         shape = ops.shape(tokens)
         rows = ops.cast(ops.reshape(tokens, (-1, shape[2])), "int32")

@@ -1,4 +1,4 @@
-"""Pretrained CLIP and SigLIP as listeners of soft words."""
+"""Pretrained CLIP and SigLIP as listeners that read soft words."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from tfcap.text.tokenizers import word_pieces
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class CLIPListener(keras.Model):
-    """Embeds a speaker's words, soft or not, by a pretrained CLIP or SigLIP.
+    """Embeds words, soft or discrete, by a pretrained CLIP or SigLIP.
 
     ```
     v = unit(backbone.get_vision_embeddings(image))
@@ -31,21 +31,20 @@ class CLIPListener(keras.Model):
     score = v . w
     ```
 
-    A word of the speaker is read as the pieces that the backbone's tokenizer
-    spells it in, one after another, as the backbone learned to read: what is
-    said gets the embedding of its string. The j-th piece of a soft word is
-    the mean of the j-th pieces under it, that is
+    A word of the speaker is read as the pieces into which the backbone's
+    tokenizer splits it: a caption gets the embedding of its string. The j-th
+    piece of a soft word is the expected j-th piece,
 
     ```
     vector_j = words @ pieces_j @ table
     ```
 
-    with a fixed sparse matrix of words and pieces; how many pieces it has
-    is decided by the word that was drawn. Pieces beyond the backbone's
-    `max_sequence_length` are cut off.
+    with a fixed sparse matrix of words and pieces; the drawn word determines
+    the number of pieces. Pieces beyond the backbone's `max_sequence_length`
+    are cut off.
 
-    It learns with the speaker unless `listener.trainable = False`. Scores by
-    strings, without a gradient, are `clip_retriever()`'s.
+    It learns with the speaker unless `listener.trainable = False`.
+    `clip_retriever()` scores strings, without gradient.
 
     Args:
         backbone: `keras_hub.models.CLIPBackbone` or `SigLIPBackbone`.
@@ -54,8 +53,8 @@ class CLIPListener(keras.Model):
         vocabulary: Vocabulary or tokenizer of the speaker. Defaults to `None`:
             the speaker's ids are those of the tokenizer.
         image_key: String, the entry of a batch that holds its images: pixels
-            `(B, height, width, 3)` as the backbone wants them, or embeddings
-            `(B, P, D)`, computed once. Defaults to `"image"`.
+            `(B, height, width, 3)`, preprocessed for the backbone, or
+            precomputed embeddings `(B, P, D)`. Defaults to `"image"`.
 
     Call arguments:
         inputs: Dict of the images and of `caption` `(B, S, T)` integers.
@@ -159,7 +158,7 @@ class CLIPListener(keras.Model):
                 or embeddings `(B, P, D)`, which are averaged.
             training: Boolean.
             mask: Tensor of shape `(B, P)`, nonzero where there is an
-                embedding, or `None` where there is everywhere.
+                embedding, or `None` for all.
 
         Returns:
             Float32 tensor of shape `(B, D)`, of unit vectors.
@@ -197,9 +196,9 @@ class CLIPListener(keras.Model):
         return unit_vectors(ops.where(some, texts, 0))
 
     def _spelled(self, words, ids, soft):
-        """Vectors of the pieces of words `(B, S, T, K, E)`, and their number.
+        """Returns vectors of the pieces of words `(B, S, T, K, E)`.
 
-        The number is an int32 tensor `(B, S, T, K)`, 1 where there is a piece.
+        Also returns an int32 tensor `(B, S, T, K)`, 1 where there is a piece.
         """
         if self.pieces is None:
             ends = [self.special["pad"], *np.ravel(self.eos).tolist()]

@@ -46,7 +46,7 @@ class DialogDiscriminator(keras.Model):
         vocabulary_size: Integer `V`, special tokens included.
         encoder: A dialog encoder such as `tfcap.layers.HCIAEEncoder`, made
             with `return_state=False`.
-        answer_encoder: `tfcap.layers.AnswerEncoder` of as many output units.
+        answer_encoder: `tfcap.layers.AnswerEncoder` with the same output units.
         embedding_units: Integer, size of a word's embedding. Defaults to
             `300`.
         norm_regularizer: `keras.regularizers.Regularizer` of embeddings, as
@@ -54,8 +54,8 @@ class DialogDiscriminator(keras.Model):
             `tfcap.losses.EmbeddingNorm()`; or `None`.
         embeddings_initializer: Initializer of the embedding table.
         eos: Integer, id of the end token. Defaults to `2`.
-        bos: Integer, id of the start token, optional. Where options begin
-            with it, it is left out, as by a speaker.
+        bos: Integer, id of the start token, which is left out at the
+            beginning of options. Optional.
 
     Call arguments:
         inputs: Dict of `question` `(B, R, Tq)`, `history` `(B, R, Th)` and
@@ -86,8 +86,8 @@ class DialogDiscriminator(keras.Model):
     Reference:
 
     - Lu et al., Best of Both Worlds, NIPS 2017, section 4.2. The released
-      code keeps the end token out of the answer's attention; here it is a
-      word like others, so that the choice to stop can be judged.
+      code keeps the end token out of the answer's attention; here the answer
+      attends to it, so that its length can be judged.
     """
 
     def __init__(
@@ -109,8 +109,8 @@ class DialogDiscriminator(keras.Model):
         units = [e.output_units or e.units for e in (encoder, answer_encoder)]
         if units[0] != units[1]:
             raise ValueError(
-                "`encoder` and `answer_encoder` must have as many output "
-                "units, since a score is their dot product. Received: "
+                "`encoder` and `answer_encoder` must have equal output units, "
+                "since a score is their dot product. Received: "
                 f"{units[0]} and {units[1]}."
             )
         if encoder.return_state:
@@ -172,7 +172,7 @@ class DialogDiscriminator(keras.Model):
     def score(
         self, anchor: Any, options: Any, training: bool = False
     ) -> tuple[Any, Any]:
-        """Scores the options of questions that were read.
+        """Scores the options of encoded questions.
 
         Args:
             anchor: Float tensor of shape `(B * R, D)`, from `encode()`.
@@ -199,11 +199,11 @@ class DialogDiscriminator(keras.Model):
         return scores, answers
 
     def penalty(self, anchor: Any, answers: Any, options: Any) -> Any:
-        """The norm penalty of embeddings; 0 without a regularizer.
+        """Returns the norm penalty of embeddings; 0 without a regularizer.
 
         Options without a word are absent, and so are rounds without an
-        option. A regularizer that has no method `masked(x, mask)`, as
-        `tfcap.losses.EmbeddingNorm` has, reads zeros in their place.
+        option. They count as zeros for a regularizer without a method
+        `masked(x, mask)`, which `tfcap.losses.EmbeddingNorm` has.
 
         Args:
             anchor: Float tensor of shape `(B * R, D)`.

@@ -30,8 +30,8 @@ class DialogGenerator(WordByWord):
         encoder: A dialog encoder such as `tfcap.layers.HCIAEEncoder`, made
             with `return_state=True` and `output_units=embedding_units`.
         embedding_units: Integer, size of a word's embedding. Defaults to
-            `300`, as the released code has it.
-        dropout: Float, rate on what enters the vocabulary head. Defaults to
+            `300`, as in the released code.
+        dropout: Float, dropout rate before the vocabulary head. Defaults to
             `0.0`.
         logit_scale: Float, factor on the logits. Defaults to `1.0`; the
             released code has an undocumented `3.0`.
@@ -47,7 +47,7 @@ class DialogGenerator(WordByWord):
 
     Returns:
         Float tensor of shape `(B, R, T, V)`: logits of the words of `answer`.
-        Padding and the start token are never said, but for one that is `eos`.
+        Padding and the start token are never generated, unless one is `eos`.
 
     Example:
 
@@ -91,9 +91,9 @@ class DialogGenerator(WordByWord):
         encoded = encoder.output_units or encoder.units
         if encoded != embedding_units:
             raise ValueError(
-                "`encoder` must return what an answer's words are embedded "
-                f"in. Received: encoder.output_units={encoded} and "
-                f"embedding_units={embedding_units}. Make them equal."
+                "`encoder` must have as many output units as an answer's words "
+                f"have embedding units. Received: encoder.output_units="
+                f"{encoded} and embedding_units={embedding_units}."
             )
         self.encoder = encoder
         self.cell = keras.layers.LSTMCell(
@@ -117,12 +117,12 @@ class DialogGenerator(WordByWord):
         return ops.reshape(logits, (-1, *shape[1:], self.vocabulary_size))
 
     def references(self, inputs: dict) -> Any:
-        """The human answers, one sample a row: `(B, 1, T)`."""
+        """Returns the human answers, one sample a row: `(B, 1, T)`."""
         answer = word_ids(inputs, "answer")
         return ops.reshape(answer, (-1, 1, ops.shape(answer)[-1]))
 
     def begin(self, inputs: dict, training: bool = False) -> list:
-        """Reads questions, histories and images: the decoder's first state."""
+        """Reads questions, histories and images; returns the first state."""
         encoded, state = encode_dialog(
             self.encoder, self.embedding, inputs, training
         )
@@ -143,7 +143,7 @@ class DialogGenerator(WordByWord):
         return ops.matmul(embedded, kernel) + bias
 
     def cell_step(self, inputs, state, training=False):
-        """Reads one word: what the head reads, and the next state."""
+        """Reads one word; returns the head's input and the next state."""
         hidden, carry = state
         kernel = ops.cast(self.cell.recurrent_kernel, self.compute_dtype)
         hidden, carry = lstm_step(inputs + ops.matmul(hidden, kernel), carry)

@@ -24,10 +24,10 @@ class PairDiscriminator(keras.Model):
     logit = one more dense layer, ..., and one of a single unit
     ```
 
-    A few dense layers on what a fixed retriever makes of image and caption:
-    the retriever does the reading, and is not in this network. Trained by
-    `tfcap.objectives.DiscriminatorLoss`, and a reward in
-    `tfcap.rewards.MatchProbability`, both given the retriever, too.
+    A few dense layers on a fixed retriever's embeddings of image and caption;
+    the retriever is not part of this network. It is trained by
+    `tfcap.objectives.DiscriminatorLoss`, and is a reward in
+    `tfcap.rewards.MatchProbability`; both take the retriever, too.
 
     Args:
         units: Tuple of integers, sizes of the hidden layers. Defaults to
@@ -51,8 +51,8 @@ class PairDiscriminator(keras.Model):
 
     - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
       Captions in CLIP Guided Reinforcement Learning, 2024, sections 3.2 and
-      4.1: a "3-layer MLP". Sizes are those of the authors' code, which has a
-      softmax of two units where one logit says the same.
+      4.1: a "3-layer MLP". Sizes are those of the authors' code, which has an
+      equivalent softmax of two units.
     """
 
     def __init__(self, units: tuple[int, ...] = (512, 256), **kwargs):
@@ -110,9 +110,9 @@ class GrammarClassifier(keras.Model):
     logit = w @ relu(W @ state + b) + c
     ```
 
-    Learns from captions and corrupted ones, labels 1 and 0, under
-    `compile(loss=keras.losses.BinaryCrossentropy(from_logits=True))`; what it
-    has learned is a reward, `tfcap.rewards.Grammar`.
+    It learns from captions and corrupted ones, with labels 1 and 0, under
+    `compile(loss=keras.losses.BinaryCrossentropy(from_logits=True))`, and is
+    then a reward, `tfcap.rewards.Grammar`.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
@@ -121,10 +121,10 @@ class GrammarClassifier(keras.Model):
         embedding_units: Integer, size of a word's embedding. Defaults to
             `512`.
         eos: Integer, id of the end token. Defaults to `2`.
-        pad: Integer, id by which captions are padded, as that of the
-            speaker. Defaults to `0`.
-        bos: Integer, id of the start token, optional. Where captions begin
-            with it, it is left out, as by a speaker.
+        pad: Integer, id of padding in captions, as in the speaker. Defaults to
+            `0`.
+        bos: Integer, id of the start token, which is left out at the
+            beginning of captions. Optional.
 
     Call arguments:
         inputs: Dict of `caption` `(B, S, T)`, integers padded with `pad`.
@@ -141,8 +141,8 @@ class GrammarClassifier(keras.Model):
     Reference:
 
     - Cho et al., Fine-grained Image Captioning with CLIP Reward, Findings of
-      NAACL 2022, section 3.2, where the text encoder of the retriever is tuned
-      for this, too; here nobody shares its reader
+      NAACL 2022, section 3.2, where the classifier shares the text encoder of
+      the retriever; here it has its own
     """
 
     def __init__(

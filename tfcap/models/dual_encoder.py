@@ -24,11 +24,11 @@ class DualEncoder(JointEncoder):
     score = v . w
     ```
 
-    A retriever that needs no download. Its architecture differs from that of a
-    `tfcap.models.RetrievalListener`, which averages positions first and reads
-    word after word: evaluate with the one what was trained with the other.
+    A retriever that needs no download. Its architecture differs from that of
+    `tfcap.models.RetrievalListener`, so that it can serve as a held-out
+    listener of a speaker that was trained with one.
 
-    Trains on pairs under
+    It trains on pairs under
     `compile(loss=tfcap.losses.BidirectionalContrastiveLoss(decoupled=False))`
     and `fit()` of batches without labels. Texts may be tokens or word
     distributions.
@@ -40,10 +40,10 @@ class DualEncoder(JointEncoder):
             Defaults to `256`.
         layers: Integer, transformer blocks. Defaults to `2`.
         heads: Integer that divides `embedding_units`. Defaults to `4`.
-        max_length: Integer, most words of a text with the end token. Defaults
-            to `32`.
-        block_dropout: Float, rate on what a block adds to the stream. Defaults
-            to `0.1`.
+        max_length: Integer, maximum number of words of a text, with the end
+            token. Defaults to `32`.
+        block_dropout: Float, dropout rate of a block's output. Defaults to
+            `0.1`.
         **kwargs: `image_dropout`, `word_dropout`, `embeddings_initializer`,
             `eos`, `seed`, `pad`, `bos` and `image_preprocessing` of
             `tfcap.models.RetrievalListener`.

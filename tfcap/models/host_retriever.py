@@ -1,4 +1,4 @@
-"""Retrievers on the host, which read strings."""
+"""Retrievers that read strings on the host."""
 
 import importlib
 import itertools
@@ -14,6 +14,7 @@ from keras import ops
 from tfcap._ops import call_on_host
 from tfcap._ops import check_shape
 from tfcap._ops import words_only
+from tfcap._printed import printed
 from tfcap.models.retrieval_listener import mean_unit_vectors
 from tfcap.text import as_vocabulary
 
@@ -22,13 +23,12 @@ class HostRetriever:
     """Any pair of encoders with a tokenizer of their own, on the host.
 
     Captions are decoded to strings outside of the graph, and the distinct
-    ones are embedded in batches; late in training many are the same. Images
-    are embedded once, before: `embed_pixels()` gives what
-    `tfcap.data.CaptionBatches` takes as `retriever_features`, and batches
-    then hold as `retriever_image`.
+    ones are embedded in batches. Images are embedded once, before:
+    `embed_pixels()` returns the `retriever_features` of
+    `tfcap.data.CaptionBatches`, which batches hold as `retriever_image`.
 
-    It takes the place of a `tfcap.models.RetrievalListener` that is not
-    trained and is given ids: no gradient passes through strings.
+    It can replace a `tfcap.models.RetrievalListener` that is not trained and
+    reads ids: no gradient passes through strings.
 
     Args:
         embed_strings: Callable from a list of strings to a float array of
@@ -39,8 +39,8 @@ class HostRetriever:
         embed_pictures: Callable from a list of images, arrays of shape
             `(height, width, 3)`, to a float array of shape `(n, D)`. Defaults
             to `None`: images were embedded elsewhere.
-        batch_size: Integer, most strings or images at a time. Defaults to
-            `256`.
+        batch_size: Integer, maximum number of strings or images at a time.
+            Defaults to `256`.
 
     Attributes:
         image_key: String, the entry of a batch that holds what
@@ -57,6 +57,8 @@ class HostRetriever:
     [[[0.6 0.8]
       [0.6 0.8]]]
     """
+
+    __repr__ = printed
 
     image_key = "retriever_image"
     #: As of a network that no objective trains, or trains through.
@@ -85,9 +87,8 @@ class HostRetriever:
     ) -> Any:
         """Averages `(B, P, D)` vectors of images to unit vectors `(B, D)`.
 
-        They were embedded before, with P usually 1. `training` changes
-        nothing. `mask`, `(B, P)`, is nonzero where there is a vector; by
-        default everywhere.
+        They were embedded before, with P usually 1. `mask`, `(B, P)`, is
+        nonzero where there is a vector; by default all count.
         """
         check_shape(image, "B P D", "image")
         if image.shape[-1] != self.units:
@@ -101,7 +102,7 @@ class HostRetriever:
     def embed_texts(self, words: Any, mask: Any, training: bool = False) -> Any:
         """Embeds texts: ids and mask `(B, S, T)` to unit vectors `(B, S, D)`.
 
-        A text without words gives zeros. `training` changes nothing.
+        A text without words gives zeros.
         """
         words = ops.convert_to_tensor(words)
         if len(words.shape) != 3 or "int" not in str(words.dtype):
@@ -149,8 +150,9 @@ class HostRetriever:
         """
         if self.embed_pictures is None:
             raise ValueError(
-                "`embed_pictures` must be given to a retriever that is to "
-                "embed pixels. Received: embed_pictures=None."
+                "`embed_pictures` must be a callable to embed pixels. "
+                "Received: embed_pictures=None. Pass it when the retriever is "
+                "made."
             )
         images, parts = map(np.asarray, images), []
         while batch := list(itertools.islice(images, self.batch_size)):
@@ -158,7 +160,7 @@ class HostRetriever:
         return np.concatenate(parts)[:, None]
 
     def _known(self, captions):
-        """Vectors of distinct captions by the caption; new ones are made."""
+        """Returns vectors of distinct captions, by the caption."""
         known = {x: self._cache.pop(x) for x in captions if x in self._cache}
         new = [x for x in captions if x not in known]
         for start in range(0, len(new), self.batch_size):
@@ -229,7 +231,7 @@ def clip_retriever(
     backbone = hub.models.Backbone.from_preset(preset, **options)
     if not isinstance(backbone, hub.models.CLIPBackbone):
         raise ValueError(
-            "`preset` must be one of a CLIP backbone. Received: "
+            "`preset` must be that of a CLIP backbone. Received: "
             f"preset={preset!r}, of a {type(backbone).__name__}."
         )
     backbone.trainable = False

@@ -15,17 +15,16 @@ OUTSIDE = "outside"
 
 
 class ImageNetwork(keras.Model):
-    """Base class of networks with a preparation of images of their own.
+    """Base class of networks that preprocess their images.
 
     Args:
         image_preprocessing: Keras layer that every image goes through first:
             a convolutional network from pixels to `(B, P, D)`, or
             `tfcap.layers.ImageStandardization` of features. It is saved with
-            the network, which then takes images as the layer does. `None`
-            where the network learns from features directly. `"outside"` where
-            others prepare what it is given, in a way that the network does
-            not know; so are networks that were saved before they could hold a
-            preparation.
+            the network, which then takes the layer's inputs as images. `None`
+            if the network learns from features directly. `"outside"` if the
+            caller preprocesses images in a way that the network does not know,
+            as for networks of older files.
     """
 
     def __init__(self, image_preprocessing: Any = None, **kwargs):
@@ -54,8 +53,8 @@ class ImageNetwork(keras.Model):
                 takes it.
 
         Returns:
-            Float tensor of shape `(B, P, D)`; with one position where the
-            preparation averages over them.
+            Float tensor of shape `(B, P, D)`, with `P = 1` if the
+            preprocessing averages over positions.
         """
         if self._preprocesses():
             image = self.image_preprocessing(image)
@@ -79,10 +78,10 @@ class ImageNetwork(keras.Model):
         return self.image_preprocessing not in (None, OUTSIDE)
 
     def with_preprocessing(self, layer: Any) -> "ImageNetwork":
-        """Copies the network, which then prepares its images by a layer.
+        """Copies the network, with a layer that preprocesses its images.
 
-        Gives a network that was saved without them the mean and deviation of
-        the features that it learned from.
+        It adds the standardization of the training features to a network that
+        was saved without it.
 
         Args:
             layer: As `image_preprocessing`.
@@ -117,11 +116,11 @@ class ImageNetwork(keras.Model):
 
 
 class GuidedNetwork(keras.Model):
-    """Base of speakers that may learn to speak of nothing in particular.
+    """Base class of speakers that can be trained for guidance.
 
-    In a share of the rows, the condition of a caption is replaced by zeros, as
-    a whole: the speaker also learns `log p(w)` beside `log p(w | x)`, which
-    decoders with `guidance` read.
+    In a share of the rows, the whole condition of a caption is replaced by
+    zeros: beside `log p(w | x)` the speaker learns `log p(w)`, which decoders
+    with `guidance` use.
 
     References:
 
@@ -137,7 +136,7 @@ class GuidedNetwork(keras.Model):
         self.seed_generator = SeedGenerator() if rate else None
 
     def dropped(self, read: Any, training: bool) -> Any:
-        """Puts zeros in the place of all that is read, in a share of rows."""
+        """Replaces the condition by zeros in a share of rows."""
         leaves = keras.tree.flatten(read)
         if not (training and self.condition_dropout and leaves):
             return read
@@ -154,15 +153,15 @@ class GuidedNetwork(keras.Model):
         return keras.tree.map_structure(leaf, read)
 
     def check_guided(self) -> None:
-        """Rejects guidance of a speaker that always saw its inputs.
+        """Rejects guidance of a speaker trained without condition dropout.
 
         Raises:
             ValueError: If it was made without `condition_dropout`.
         """
         if self.seed_generator is None:
             raise ValueError(
-                "`condition_dropout` must be positive for guidance: this "
-                "speaker has never spoken without its inputs. Received: "
+                "`condition_dropout` must be positive for guidance, which "
+                "needs a speaker trained without its inputs, too. Received: "
                 "condition_dropout=0.0. Train it with "
                 "`condition_dropout=0.1`, or decode with `guidance=1.0`."
             )
@@ -188,7 +187,7 @@ class GuidedNetwork(keras.Model):
 
 
 def with_parts(config: dict, *names: str) -> dict:
-    """Returns a config with those of its entries made that Keras has saved."""
+    """Returns a config with some of its entries deserialized."""
     parts = {
         name: keras.saving.deserialize_keras_object(config[name])
         for name in names
@@ -262,7 +261,7 @@ def encode_dialog(
 
 
 def check_positions(image: Any, mask: Any) -> None:
-    """Rejects a mask of positions that a preparation has averaged.
+    """Rejects a mask of positions that a preprocessing has averaged.
 
     Args:
         image: Float tensor of shape `(B, P, D)`, prepared.
@@ -273,10 +272,9 @@ def check_positions(image: Any, mask: Any) -> None:
     """
     if mask is not None and image.shape[1] == 1 != mask.shape[1]:
         raise ValueError(
-            "`image_mask` must be left out where positions are averaged "
-            "before the network looks. Received: image_mask.shape="
-            f"{tuple(mask.shape)}. Average over the positions that there are, "
-            "and pass these averages."
+            "`image_mask` must be left out if `image_preprocessing` averages "
+            f"over positions. Received: image_mask.shape={tuple(mask.shape)}. "
+            "Average over the unmasked positions, and pass the averages."
         )
 
 

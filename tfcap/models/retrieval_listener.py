@@ -1,4 +1,4 @@
-"""Networks that embed images and texts in one space, and judge pairs."""
+"""Networks that embed images and texts in one space."""
 
 import math
 from typing import Any
@@ -28,7 +28,7 @@ from tfcap.models.inputs import word_ids
 
 
 class JointEncoder(ImageNetwork):
-    """Embeds images and texts in one space, where a dot product tells a match.
+    """Embeds images and texts in one space, to compare them by dot products.
 
     A subclass makes its layers, one of them `embedding` by
     `make_embedding()`, and implements `encode_image()` and `encode_text()`.
@@ -71,16 +71,16 @@ class JointEncoder(ImageNetwork):
     def encode_image(
         self, image: Any, training: bool = False, mask: Any = None
     ) -> Any:
-        """Encodes images `(B, P, D)` to vectors `(B, units)`, of any length.
+        """Encodes images `(B, P, D)` to vectors `(B, units)` of any length.
 
-        See `embed_images()` for the mask, which it need not take.
+        The mask is that of `embed_images()`; a subclass need not take it.
         """
         raise NotImplementedError
 
     def encode_text(
         self, vectors: Any, mask: Any, training: bool = False
     ) -> Any:
-        """Encodes texts to vectors `(n, units)`, of any length.
+        """Encodes texts to vectors `(n, units)` of any length.
 
         Args:
             vectors: Float tensor of shape `(n, T, embedding_units)`.
@@ -121,7 +121,7 @@ class JointEncoder(ImageNetwork):
                 `image_preprocessing` takes it.
             training: Boolean.
             mask: Tensor of shape `(B, P)`, nonzero where there is a position,
-                or `None` where there is everywhere.
+                or `None` for all.
 
         Returns:
             Float32 tensor of shape `(B, units)`, of unit vectors.
@@ -157,7 +157,7 @@ class JointEncoder(ImageNetwork):
         return unit_vectors(ops.reshape(texts, (-1, samples, self.units)))
 
     def drop(self, tensor: Any, rate: float, training: bool) -> Any:
-        """Dropout, while training."""
+        """Applies dropout in training."""
         return drop_out(tensor, rate, self.seed_generator, training)
 
     def get_config(self):
@@ -169,7 +169,7 @@ class JointEncoder(ImageNetwork):
 
 
 def unit_vectors(vectors: Any, epsilon: float = 1e-7) -> Any:
-    """Scales vectors to length 1; those of no length stay 0, without gradient.
+    """Scales vectors to length 1; zeros stay zeros, without gradient.
 
     Args:
         vectors: Float tensor of shape `(..., D)`.
@@ -206,15 +206,13 @@ class RetrievalListener(JointEncoder):
     score = v . w
     ```
 
-    As published, the last state stands for the text. A few thousand images
-    are not enough to learn a recurrence that keeps the whole text: there, the
-    maximum over states, and a bag of words beside it, retrieve clearly more.
-    The bag alone, `pooling=None`, knows no order: what it finds less than
-    others, captions say by order.
+    As published, the last state encodes the text. With a few thousand images,
+    the maximum over states (`pooling="max"`) and a bag of words beside it
+    retrieve more. The bag alone (`pooling=None`) ignores the order of words.
 
-    Trains on pairs under
+    It trains on pairs under
     `compile(loss=tfcap.losses.HingeRetrievalLoss())`, or a contrastive loss,
-    and `fit()` of batches without labels: every other row of the batch is a
+    and `fit()` on batches without labels: every other row of the batch is a
     negative. Texts may be tokens or word distributions, so that a speaker can
     be trained through it.
 
@@ -223,34 +221,34 @@ class RetrievalListener(JointEncoder):
         units: Integer `D`, size of the common space. Defaults to `1024`.
         embedding_units: Integer, size of a word's embedding. Defaults to
             `512`.
-        image_dropout: Float in `[0, 1)`, rate of dropout of image features.
+        image_dropout: Float in `[0, 1)`, dropout rate of image features.
             Defaults to `0.0`.
-        word_dropout: Float in `[0, 1)`, rate of dropout of word embeddings.
+        word_dropout: Float in `[0, 1)`, dropout rate of word embeddings.
             Defaults to `0.0`.
         embeddings_initializer: Initializer of the embedding table. Defaults
             to uniform in `[-0.1, 0.1]`.
         pooling: String, how the states of the words become one vector:
-            `"last"`, `"mean"`, or `"max"`, the greatest of each unit; or
-            `None`, no recurrence, the bag of words alone. Defaults to
+            `"last"`, `"mean"`, or `"max"`, the maximum of each unit; or
+            `None`, the bag of words alone, without recurrence. Defaults to
             `"last"`.
-        bag_of_words: Boolean, whether a linear map of the mean of the words'
-            embeddings is added to it. Defaults to `False`.
+        bag_of_words: Boolean, whether to add a linear map of the words' mean
+            embedding. Defaults to `False`.
         eos: Integer, id of the end token. Defaults to `2`.
         seed: Integer, optional seed of the dropout.
-        pad: Integer, id by which captions are padded, as that of the
-            speaker. Defaults to `0`.
-        bos: Integer, id of the start token, optional. Where captions begin
-            with it, it is left out, as by a speaker.
-        image_preprocessing: As that of `tfcap.models.CaptionSpeaker`.
+        pad: Integer, id of padding in captions, as in the speaker. Defaults to
+            `0`.
+        bos: Integer, id of the start token, which is left out at the
+            beginning of captions. Optional.
+        image_preprocessing: As in `tfcap.models.CaptionSpeaker`.
 
     Call arguments:
         inputs: Dict of `image` `(B, P, D)` floats, `caption` `(B, S, T)`
             integers padded with `pad`, and optionally `image_mask` `(B, P)`,
             nonzero where there is a position.
-        training: Boolean, whether to drop out.
+        training: Boolean.
 
     Returns:
-        Float32 tensor of shape `(B, 1 + S, units)`: of every row the embedding
+        Float32 tensor of shape `(B, 1 + S, units)`: for every row the embedding
         of its image, then those of its texts, zeros for a text without words.
 
     Example:
@@ -268,9 +266,9 @@ class RetrievalListener(JointEncoder):
     Reference:
 
     - Faghri et al., VSE++: Improving Visual-Semantic Embeddings with Hard
-      Negatives, BMVC 2018, section 3; as in Vered et al., ICCV 2019, whose
-      code also has the text begin with a start token. There, an initial state
-      is learned that way; here it is zero.
+      Negatives, BMVC 2018, section 3, used by Vered et al., ICCV 2019, whose
+      code begins texts with a start token, and thus learns an initial state;
+      here it is zero.
     """
 
     def __init__(
@@ -288,9 +286,8 @@ class RetrievalListener(JointEncoder):
         check_choice(pooling, "pooling", POOLINGS)
         if pooling is None and not bag_of_words:
             raise ValueError(
-                "`bag_of_words` must be true of a listener without recurrence. "
-                "Received: pooling=None, bag_of_words=False, which reads "
-                "nothing."
+                "`bag_of_words` must be True for `pooling=None`. Received: "
+                "pooling=None, bag_of_words=False, which would read nothing."
             )
         self.pooling = pooling
         self.bag_of_words = bag_of_words
@@ -334,13 +331,13 @@ class RetrievalListener(JointEncoder):
     def embed_endings(
         self, words: Any, mask: Any, eos: int, training: bool = False
     ) -> Any:
-        """Embeds all that texts would be if they ended earlier.
+        """Embeds all texts that end earlier than the given ones.
 
-        As `embed_texts()` of each, but that a word is read once, whatever
-        follows: 2T steps of the recurrence, rather than T (T + 3) / 2.
+        The result equals `embed_texts()` of each, in 2T steps of the
+        recurrence rather than T (T + 3) / 2.
 
         Args:
-            words: Float tensor of shape `(B, S, T, V)`, words that go on.
+            words: Float tensor of shape `(B, S, T, V)`, words without an end.
             mask: Tensor of shape `(B, S * (T + 1), T)`, nonzero where a text
                 has a word.
             eos: Integer, the word that ends a text.
@@ -367,7 +364,7 @@ class RetrievalListener(JointEncoder):
         return unit_vectors(ops.where(some, texts, 0))
 
     def _pooled_endings(self, vectors, end):
-        """Pooled states `(n, T + 1, units)` of texts that end or go on."""
+        """Returns pooled states `(n, T + 1, units)` of all endings."""
         rows, length = ops.shape(vectors)[0], vectors.shape[1]
         state = [ops.zeros((rows, self.units), vectors.dtype)]
         going, ended = [], []
@@ -396,7 +393,7 @@ class RetrievalListener(JointEncoder):
 
 
 def _with_end(going, ended, pooling):
-    """Pools what stands before each end, with the end; and all that goes on.
+    """Pools the states before each end with the end's, and all states.
 
     Args:
         going: Float tensor of shape `(n, T, D)`.
@@ -429,15 +426,14 @@ class CaptionEvaluator(RetrievalListener):
     probability = sigmoid(exp(log_scale) * v . w + bias)
     ```
 
-    with the unit vectors of `tfcap.models.RetrievalListener`. Cosines are too
-    narrow for a probability, so their scale is learned; and so is the bias,
-    since the pairs that do not belong together are more.
+    with the unit vectors of `tfcap.models.RetrievalListener`. The scale of the
+    cosines and the bias are learned.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
-        units: As those of `tfcap.models.RetrievalListener`.
-        embedding_units: As that of `tfcap.models.RetrievalListener`.
-        scale: Float, the scale to start from. Defaults to `10.0`.
+        units: As in `tfcap.models.RetrievalListener`.
+        embedding_units: As in `tfcap.models.RetrievalListener`.
+        scale: Float, initial scale. Defaults to `10.0`.
         **kwargs: Those of `tfcap.models.RetrievalListener`.
 
     Call arguments, Returns:
@@ -459,7 +455,7 @@ class CaptionEvaluator(RetrievalListener):
 
     - Dai et al., Towards Diverse and Natural Image Descriptions via a
       Conditional GAN, ICCV 2017, section 3.1, where embeddings are not
-      normalized, and nothing is learned of the logit
+      normalized, and neither scale nor bias is learned
     """
 
     def __init__(
@@ -484,7 +480,7 @@ class CaptionEvaluator(RetrievalListener):
         self.bias = self.add_weight(initializer="zeros", name="bias", **options)
 
     def logits(self, images: Any, texts: Any) -> Any:
-        """Computes logits of the probability that they belong together.
+        """Computes logits of the probability of a match.
 
         Args:
             images: Float tensor of shape `(B, D)`, from `embed_images()`.

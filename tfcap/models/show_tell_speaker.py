@@ -1,4 +1,4 @@
-"""Speaker that is shown the average image position."""
+"""A speaker that reads the average image position."""
 
 import keras
 from keras import ops
@@ -28,7 +28,7 @@ class ShowTellSpeaker(CaptionSpeaker):
     gates = word @ W + h @ U + image @ G + b         # at every step
     ```
 
-    The second learns faster from few images, and does not forget them.
+    The second learns faster from few images.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.

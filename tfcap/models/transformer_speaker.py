@@ -1,4 +1,4 @@
-"""A transformer that speaks, and its blocks."""
+"""A transformer speaker and its blocks."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from tfcap.models.caption_speaker import CaptionSpeaker
 
 
 class TransformerBlock(keras.layers.Layer):
-    """Self-attention and a feed-forward layer, each normalized before.
+    """Self-attention and a feed-forward layer, each after a normalization.
 
     ```
     x = x + dropout(attention(norm(x)))
@@ -27,7 +27,7 @@ class TransformerBlock(keras.layers.Layer):
         units: Integer `D`, size of the residual stream.
         heads: Integer that divides `units`.
         hidden_units: Integer, size of the feed-forward layer.
-        dropout: Float, rate on what is added to the stream. Defaults to
+        dropout: Float, dropout rate of both layers' outputs. Defaults to
             `0.0`.
         seed: Integer, optional seed of the dropout.
 
@@ -36,11 +36,11 @@ class TransformerBlock(keras.layers.Layer):
         past: Pair of keys and values of shape `(B, M, D)`, of the entries
             before, or `None`.
         visible: Tensor that broadcasts to `(B, Q, M + Q)`, nonzero where an
-            entry may look, or `None` where it may look everywhere.
-        place: Integer tensor of shape `(B,)`, where in `past`, which has room
-            for them, keys and values are put rather than after it, for
-            `Q = 1`; `past` is then of `(B, heads, M, D / heads)` and `visible`
-            of `(B, 1, M)`. Defaults to `None`.
+            entry may attend, or `None` for everywhere.
+        place: Integer tensor of shape `(B,)`, the index in `past` at which
+            keys and values are written, rather than appended, for `Q = 1`;
+            `past` then has shape `(B, heads, M, D / heads)` and `visible`
+            `(B, 1, M)`. Defaults to `None`.
         training: Boolean.
 
     Returns:
@@ -61,7 +61,7 @@ class TransformerBlock(keras.layers.Layer):
         dropout = checked_rate(dropout, "block_dropout")
         if units % heads:
             raise ValueError(
-                "`heads` must divide the units of an embedded word. Received: "
+                "`heads` must divide `units`. Received: "
                 f"heads={heads}, units={units}."
             )
         self.units = units
@@ -111,7 +111,7 @@ class TransformerBlock(keras.layers.Layer):
         return stream + self.drop(fed, training), own
 
     def drop(self, tensor, training):
-        """Dropout, while training."""
+        """Applies dropout in training."""
         return drop_out(tensor, self.dropout, self.seed_generator, training)
 
     def by_head(self, tensor):
@@ -129,7 +129,7 @@ class TransformerBlock(keras.layers.Layer):
 
 
 def _put(new, old, place):
-    """Puts an entry `(B, 1, D)` in its place in `(B, heads, M, D / heads)`."""
+    """Writes an entry `(B, 1, D)` into `(B, heads, M, D / heads)`."""
     rows, heads, room, size = ops.shape(old)
     first = ops.arange(rows * heads, dtype="int32") * room
     index = first + ops.repeat(place, heads)
@@ -146,11 +146,10 @@ def _put(new, old, place):
 class TransformerSpeaker(CaptionSpeaker):
     """A decoder-only transformer that reads the image as a prefix.
 
-    Image positions see one another; a word sees all of them, and the words
-    before it. The state holds the keys and values of what was read, so that a
-    step costs one word; given words are read all at once. Decoders therefore
-    draw words in a loop and then read them at once, see
-    `tfcap.decoding.Sample`.
+    Image positions attend to one another; a word attends to them and to the
+    words before it. The state caches keys and values, so that a step computes
+    one word; given words are read in one pass. Decoders therefore draw words
+    in a loop and then read them in one pass, see `tfcap.decoding.Sample`.
 
     Args:
         vocabulary_size: Integer `V`, special tokens included.
@@ -160,11 +159,11 @@ class TransformerSpeaker(CaptionSpeaker):
         heads: Integer that divides `units`. Defaults to `8`.
         hidden_units: Integer, size of the feed-forward layers. Defaults to
             `4 * units`.
-        max_length: Integer, most words of a caption with the end token.
-            Defaults to `16`.
-        block_dropout: Float, rate on what a block adds to the stream. Defaults
-            to `0.1`.
-        **kwargs: Those of `tfcap.models.CaptionSpeaker` but
+        max_length: Integer, maximum number of words of a caption, with the end
+            token. Defaults to `16`.
+        block_dropout: Float, dropout rate of a block's output. Defaults to
+            `0.1`.
+        **kwargs: Those of `tfcap.models.CaptionSpeaker` except
             `embedding_units`.
 
     Call arguments, Returns:
@@ -261,9 +260,9 @@ class TransformerSpeaker(CaptionSpeaker):
 
         Args:
             state: Dict, from `begin()`.
-            steps: Integer, words that will be read at most.
-            room: Integer, words that there is room for before
-                `extend_state()`. Defaults to `steps`.
+            steps: Integer, maximum number of words that will be read.
+            room: Integer, number of words before `extend_state()` is needed.
+                Defaults to `steps`.
         """
         check_length(steps, self.max_length, "speaker")
         first = state["image"][0][0]
@@ -281,7 +280,7 @@ class TransformerSpeaker(CaptionSpeaker):
         return self.extend_state(fixed, room or steps)
 
     def extend_state(self, state: dict, more: int) -> dict:
-        """Returns a fixed state with room for `more` words beside those."""
+        """Returns a fixed state with room for `more` more words."""
         room = (0, more)
 
         def with_room(tensor):
@@ -295,7 +294,7 @@ class TransformerSpeaker(CaptionSpeaker):
         return state
 
     def _fixed_step(self, inputs, state, training):
-        """Reads one word into a state that keeps its shapes."""
+        """Reads one word into a state of constant shapes."""
         place, memory = state["place"], []
         entries = ops.arange(ops.shape(state["memory"][0][0])[2], dtype="int32")
         visible = ops.cast(entries <= place[:, None], "float32")
@@ -337,9 +336,9 @@ class TransformerSpeaker(CaptionSpeaker):
             return ops.reshape(values, (-1, self.units))
         if not state["words"]:
             raise ValueError(
-                "`state` must be that of `step()`: before the first word there "
-                "is no vector of one. Received: a state of `begin()`. Read the "
-                "start token."
+                "`state` must be one that `step()` returned. Received: a "
+                "state of `begin()`, before any word. Read the start token "
+                "first."
             )
         values = state["words"][-1][1][:, -1]
         return ops.reshape(values, (-1, self.units))

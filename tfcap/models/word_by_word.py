@@ -1,4 +1,4 @@
-"""Networks that speak word by word, and the head that scores a vocabulary."""
+"""Base class of autoregressive speakers, and their vocabulary head."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ class VocabularyHead(Stepwise, keras.layers.Layer):
 
     Args:
         vocabulary_size: Integer `V`.
-        suppressed_ids: Tuple of integers, ids that are never said.
+        suppressed_ids: Tuple of integers, ids that are never generated.
         scale: Float, factor on the logits. Defaults to `1.0`.
 
     Call arguments:
@@ -125,14 +125,14 @@ class WordByWord(keras.Model):
     logits = compute_logits(hidden)                  # of all words at once
     ```
 
-    Words go in as ids or as distributions over words. A subclass overrides
-    `cell_step()`, and `project_inputs()` where a part of it does not depend on
-    the words before; a network that reads many words at once overrides
-    `run_rnn()` as well.
+    Words are ids or distributions. A subclass overrides `cell_step()`, and
+    `project_inputs()` for the part of it that does not depend on the words
+    before; a network that reads many words at once overrides `run_rnn()` as
+    well.
 
     Args:
-        vocabulary_size, ..., pad: As of `tfcap.models.CaptionSpeaker`.
-        mask_zero: Boolean, whether embedded ids have a mask of their padding,
+        vocabulary_size, ..., pad: As in `tfcap.models.CaptionSpeaker`.
+        mask_zero: Boolean, whether embedded ids carry a mask of their padding,
             which is then 0.
     """
 
@@ -154,7 +154,7 @@ class WordByWord(keras.Model):
     ):
         if mask_zero and pad:
             raise ValueError(
-                "`pad` must be 0 for a network whose encoder masks ids of 0. "
+                "`pad` must be 0 for a network whose encoder masks id 0. "
                 f"Received: pad={pad}. Pad questions and answers with 0."
             )
         vocabulary_size = checked_integer(vocabulary_size, "vocabulary_size")
@@ -215,7 +215,7 @@ class WordByWord(keras.Model):
     def project_inputs(self, embedded: Any) -> Any:
         """Projects embeddings to the inputs of a step, `(..., G)`.
 
-        Called on all words of a batch at once. Defaults to the embedding.
+        It is called on all words of a batch at once. Defaults to the embedding.
         """
         return embedded
 
@@ -225,13 +225,13 @@ class WordByWord(keras.Model):
         """Reads one word.
 
         Args:
-            inputs: Float tensor of shape `(n, G)`, of `project_inputs()`.
+            inputs: Float tensor of shape `(n, G)`, from `project_inputs()`.
             state: Nest of tensors with leading axis `n`, of the words before.
             training: Boolean.
 
         Returns:
-            Float tensor of shape `(n, units)`, which the head reads, and the
-            next state.
+            Float tensor of shape `(n, units)`, the head's input, and the next
+            state.
         """
         raise NotImplementedError
 
@@ -313,9 +313,9 @@ def words_before(rows: Any, bos: int) -> Any:
 
 
 def lstm_step(gates: Any, carry: Any) -> tuple[Any, Any]:
-    """Takes one step of an LSTM from its summed gates.
+    """Computes one step of an LSTM from its summed gates.
 
-    With the products outside, those of all words can be taken at once.
+    The products are outside, so that those of all words take one call.
 
     Args:
         gates: Float tensor of shape `(B, 4 * units)`: input gate, forget gate,
@@ -332,7 +332,7 @@ def lstm_step(gates: Any, carry: Any) -> tuple[Any, Any]:
 
 
 def forget_bias(units: int) -> Callable:
-    """Initializer of gates' biases: 1 for the second, the forget gate, else 0.
+    """Returns an initializer of gates' biases: 1 for the forget gate, else 0.
 
     Args:
         units: Integer, size of a gate.

@@ -1,4 +1,4 @@
-"""Speakers of models that somebody has: by whole captions, or by steps."""
+"""Speakers around existing models, by whole captions or by steps."""
 
 import inspect
 from collections.abc import Callable
@@ -34,11 +34,11 @@ ENCODED = "encoded"
 
 
 class WrappedSpeaker(GuidedNetwork):
-    """Base class of speakers of a model that somebody has.
+    """Base class of speakers around an existing model.
 
     Args:
         model: Keras model or layer, which is not copied.
-        from_logits, vocabulary, ..., encoder_inputs: As of
+        from_logits, vocabulary, ..., encoder_inputs: As in
             `tfcap.models.TeacherForcedSpeaker`.
     """
 
@@ -88,7 +88,7 @@ class WrappedSpeaker(GuidedNetwork):
             value = getattr(vocabulary, key, None) if value is None else value
             if value is None:
                 raise ValueError(
-                    f"`{name}` must be given where no `vocabulary` names it. "
+                    f"`{name}` must be given if no `vocabulary` names it. "
                     f"Received: {name}=None, vocabulary={vocabulary!r}."
                 )
             # Keras would track a list, which no set holds.
@@ -133,7 +133,7 @@ class WrappedSpeaker(GuidedNetwork):
         return called(self.encoder, [read], training)
 
     def entries(self, inputs: dict, keys: Any) -> Any:
-        """A nest of entries of a batch, of a nest of their keys."""
+        """Returns a nest of entries of a batch, by a nest of their keys."""
 
         def entry(key):
             what = "which the speaker reads"
@@ -143,7 +143,7 @@ class WrappedSpeaker(GuidedNetwork):
         return keras.tree.map_structure(entry, keys)
 
     def zeros_of(self, read: Any) -> Any:
-        """Zeros in the place of all that is read, of `begin()`.
+        """Returns zeros in the place of the condition.
 
         Raises:
             ValueError: If the speaker was made without `condition_dropout`.
@@ -152,7 +152,7 @@ class WrappedSpeaker(GuidedNetwork):
         return keras.tree.map_structure(ops.zeros_like, read)
 
     def as_logits(self, outputs: Any, axes: int) -> Any:
-        """Logits of `axes` axes, without padding and start, of an output."""
+        """Returns an output as logits of `axes` axes, without special ids."""
         shape = getattr(outputs, "shape", None)
         if shape is None:
             raise TypeError(
@@ -177,8 +177,8 @@ class WrappedSpeaker(GuidedNetwork):
             ops.logical_and(
                 ops.all(outputs >= 0), ops.all(ops.abs(total - 1.0) < 0.02)
             ),
-            "`from_logits` must be True for a model whose outputs are no "
-            "probabilities, not negative and of sum 1. Received: "
+            "`from_logits` must be True for a model whose outputs are not "
+            "probabilities, that is non-negative with sum 1. Received: "
             "from_logits=False.",
         )
         return ops.log(ops.maximum(outputs, 1e-20)) + self.floor
@@ -187,8 +187,8 @@ class WrappedSpeaker(GuidedNetwork):
         """Rejects soft words."""
         if self.reads_ids and len(words.shape) != 1:
             raise ValueError(
-                "`words` must be ids of shape (n,): the model reads no "
-                "distributions over words. Received: shape="
+                "`words` must be ids of shape (n,), since the model does not "
+                "read distributions over words. Received: shape="
                 f'{tuple(words.shape)}. Decode with `feedback="index"`.'
             )
 
@@ -211,7 +211,7 @@ class WrappedSpeaker(GuidedNetwork):
 
 
 def called(network: Callable, arguments: list, training: bool) -> Any:
-    """Calls a network, with `training` where it takes that."""
+    """Calls a network, with `training` if it takes it."""
     names = inspect.signature(network.call).parameters
     options = {"training": training} if "training" in names else {}
     return network(*arguments, **options)
@@ -228,14 +228,13 @@ def _check_network(name, network):
     if type(network).call in (keras.Model.call, keras.layers.Layer.call):
         raise TypeError(
             f"`{name}` must have a method `call()`. Received: "
-            f"{type(network).__name__} without one. Pass the part of it that "
-            "reads words, such as its decoder, and as `encoder` the part "
-            "that reads the rest."
+            f"{type(network).__name__} without one. Pass its decoder as "
+            "`model`, and its encoder as `encoder`."
         )
 
 
 def _check_activation(model, from_logits):
-    """Rejects `from_logits` that the output layer contradicts."""
+    """Rejects a `from_logits` that the output layer contradicts."""
     layer = _output_layer(model)
     activation = getattr(layer, "activation", None)
     softmax = isinstance(layer, keras.layers.Softmax) or (
@@ -261,7 +260,7 @@ def _output_layer(model):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class TeacherForcedSpeaker(WrappedSpeaker):
-    """Wraps a Keras model from given words to the next ones as a speaker.
+    """Wraps a Keras model that trains by teacher forcing as a speaker.
 
     ```
     logits = model([image, words])        # (n, P, D), (n, T) to (n, T, V)
@@ -270,21 +269,21 @@ class TeacherForcedSpeaker(WrappedSpeaker):
     )
     ```
 
-    The model is one that trains by teacher forcing: from the words before it
-    to the logits, or probabilities, of every word. It must be causal.
-    Nothing is cached: a step reads all words again, and `log_probs()` reads
-    them once. It reads ids: use `feedback="index"`, the default of decoders.
+    The model maps the words before it to the logits, or probabilities, of
+    every word, and must be causal. It has no cache: a step reads all words
+    again, while `log_probs()` reads them once. It reads ids: use
+    `feedback="index"`, the default of decoders.
 
     Args:
         model: Keras model or layer, which is not copied.
-        inputs: Nest in which the model takes its inputs, of keys of a batch:
-            `"caption"`, `["image", "caption"]` or a dict of these. The key of
-            the references stands for the words so far; `"encoded"` for what
-            `encoder` returned.
-        from_logits: Boolean, whether the model returns logits; false where it
+        inputs: Inputs of the model as a nest of keys of a batch: `"caption"`,
+            `["image", "caption"]` or a dict of these. The key of the
+            references stands for the words so far, `"encoded"` for the
+            output of `encoder`.
+        from_logits: Boolean, whether the model returns logits; false if it
             ends with a softmax.
-        vocabulary: Tokenizer as of `tfcap.text.as_vocabulary()`, which names
-            the following; it is not saved. Optional.
+        vocabulary: Tokenizer that `tfcap.text.as_vocabulary()` takes, as
+            default of the size and ids below; it is not saved. Optional.
         vocabulary_size: Integer `V`.
         pad: Integer, id of padding. Defaults to that of `vocabulary`, or 0.
         bos: Integer, id that a sequence starts from.
@@ -292,22 +291,20 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         references: String, key of the human captions, `(B, S, T)`. Defaults
             to `"caption"`.
         has_start: Boolean, whether these begin with the start token, which is
-            then cut off, also where Keras trains the speaker. Methods, rewards
+            then cut off, also if Keras trains the speaker. Methods, rewards
             and evaluators leave it out in any case. Defaults to `False`.
-        encoder: Keras model or layer for what does not depend on the words,
-            called once a batch. Optional.
+        encoder: Keras model or layer for inputs other than the words, called
+            once a batch. Optional.
         encoder_inputs: Nest of keys, its inputs. Defaults to `"image"`.
-        condition_dropout: Float in `[0, 1)`, share of the rows of which, in
-            training, the model is shown zeros in the place of what the encoder
-            returned and of all entries but the words, so that decoders may use
-            `guidance`. Defaults to `0.0`.
-        positional: Boolean, whether entries of a sequence of `inputs` are
-            arguments of their own, `model(words, encoded)`. Defaults to
-            `False`.
-        length: Integer, number of words that the model takes, where it takes
-            no other: they are padded. Optional.
-        shifts: Boolean, whether the model puts the start token before the
-            words by itself. Defaults to `False`.
+        condition_dropout: Float in `[0, 1)`, share of the rows in which, in
+            training, zeros replace the encoder's output and all entries except
+            the words, so that decoders may use `guidance`. Defaults to `0.0`.
+        positional: Boolean, whether the entries of `inputs` are separate
+            arguments, `model(words, encoded)`. Defaults to `False`.
+        length: Integer, the fixed number of words that the model takes, to
+            which they are padded. Optional.
+        shifts: Boolean, whether the model itself puts the start token before
+            the words. Defaults to `False`.
 
     Call arguments:
         inputs: Dict of the entries that `inputs` and `encoder_inputs` name.
@@ -318,8 +315,8 @@ class TeacherForcedSpeaker(WrappedSpeaker):
 
     Raises:
         TypeError: If `model` or `encoder` is not a Keras layer with a `call()`.
-        ValueError: If `from_logits` is not what the output layer returns, or
-            special ids are missing.
+        ValueError: If `from_logits` contradicts the output layer, or special
+            ids are missing.
 
     Example:
 
@@ -355,7 +352,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         if self.references_key not in keras.tree.flatten(inputs):
             raise ValueError(
                 f"`inputs` must hold {self.references_key!r}, the key of "
-                "`references`, in the place of the words so far. Received: "
+                "`references`, where the model takes words. Received: "
                 f"inputs={inputs!r}."
             )
         self.positional = positional
@@ -366,7 +363,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         """Reads a batch.
 
         Returns:
-            Dict of `inputs`, the model's but for the words, by key; and
+            Dict of `inputs`, the model's except the words, by key; and
             `words`, those so far, `(B, 0)`.
         """
         keys = {*keras.tree.flatten(self.keys)} - {self.references_key}
@@ -379,11 +376,11 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         return {"inputs": read, "words": words}
 
     def unconditional(self, state: dict) -> dict:
-        """State of `begin()` with zeros in the place of what was read."""
+        """Returns a state of `begin()` with zeros in place of the condition."""
         return {**state, "inputs": self.zeros_of(state["inputs"])}
 
     def fixed_state(self, state: dict, steps: int) -> dict:
-        """State of `begin()` that keeps its shapes, for as many steps."""
+        """Returns a state of `begin()` with constant shapes for the steps."""
         rows = ops.shape(state["words"])[0]
         words = ops.full((rows, steps), self.pad, dtype="int32")
         count = ops.zeros((rows,), dtype="int32")
@@ -434,16 +431,12 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         return ops.reshape(logits, (*shape, self.vocabulary_size))
 
     def state_vector(self, state: dict) -> Any:
-        """Rejects: the state holds inputs and words, and nothing of a model.
-
-        Raises:
-            ValueError: Always, with what else there is.
-        """
+        """Raises a `ValueError`: the state holds inputs and words only."""
         raise ValueError(
-            "A baseline that reads a speaker's state must have a vector of "
-            "it. Received: a speaker whose model reads all words anew. Use a "
-            "baseline of rewards, such as LeaveOneOutBaseline, or inherit from "
-            "TeacherForcedSpeaker with a `state_vector(state)`, `(n, D)`."
+            "A baseline that reads a speaker's state needs `state_vector()`. "
+            "Received: a TeacherForcedSpeaker, whose state is the words. Use "
+            "a baseline of rewards, such as LeaveOneOutBaseline, or add a "
+            "method `state_vector(state)` that returns a tensor (n, D)."
         )
 
     def log_probs(
@@ -463,7 +456,7 @@ class TeacherForcedSpeaker(WrappedSpeaker):
 
 
 def _filled(keys, read):
-    """A nest of entries, in the order of its keys, as models check it."""
+    """Returns a nest of entries in the order of its keys."""
     if isinstance(keys, dict):
         return {name: _filled(key, read) for name, key in keys.items()}
     if isinstance(keys, list | tuple):
@@ -473,7 +466,7 @@ def _filled(keys, read):
 
 @keras.saving.register_keras_serializable(package="tfcap")
 class StepwiseSpeaker(WrappedSpeaker):
-    """Wraps a cell, from a word and a state to the next, as a speaker.
+    """Wraps a recurrent cell as a speaker.
 
     ```
     state = encoder(image)
@@ -485,9 +478,9 @@ class StepwiseSpeaker(WrappedSpeaker):
             with leading axis `n`, that returns logits or probabilities
             `(n, V)` and the next state. It is not copied.
         encoder: Keras layer or model from a batch to the first state.
-        reads_ids: Boolean, whether the cell reads ids only; false for one that
-            also takes distributions over words, `(n, V)`, as
-            `feedback="relaxed"` hands over. Defaults to `True`.
+        reads_ids: Boolean, whether the cell reads only ids; false if it also
+            takes distributions over words, `(n, V)`, as
+            `feedback="relaxed"` needs. Defaults to `True`.
         **kwargs: `from_logits`, `vocabulary` and others of
             `tfcap.models.TeacherForcedSpeaker`.
 
@@ -537,11 +530,11 @@ class StepwiseSpeaker(WrappedSpeaker):
         self.reads_ids = reads_ids
 
     def begin(self, inputs: dict, training: bool = False) -> Any:
-        """Reads a batch: the first state."""
+        """Reads a batch, and returns the first state."""
         return self.dropped(self.encoded(inputs, training), training)
 
     def unconditional(self, state: Any) -> Any:
-        """State of `begin()`: zeros."""
+        """Returns a state of zeros."""
         return self.zeros_of(state)
 
     def step(

@@ -1,4 +1,4 @@
-"""Credit of every word, and baselines of words."""
+"""Credit for every word, and baselines of words."""
 
 from typing import Any
 
@@ -27,30 +27,30 @@ class MonteCarlo(Credit):
     credit[last] = reward(words)
     ```
 
-    with continuations that the estimator's decoder draws. A word that spoils
-    the sentence is told so at once, rather than all words of it, and the
-    expected gradient is that of the plain reward, whatever `K` is. Continuing
-    costs about `K * T / 2` times as much as saying the sequences did, without
-    the gradient.
+    with continuations that the estimator's decoder draws. A wrong word loses
+    credit by itself, rather than with all words of the sentence, and the
+    expected gradient is that of the plain reward for every `K`. Continuations
+    cost about `K * T / 2` times as much as sampling the sequences, without
+    gradient.
 
-    Of long sentences some prefixes are enough. Then a word has the value of
-    the next beginning that is continued, with which it stands, and words after
-    the last have the reward of the whole:
+    In long sentences, some prefixes are enough. A word then has the value of
+    the next prefix that is continued, and words after the last one have the
+    reward of the whole sequence:
 
     ```
     credit[t] = mean over K of reward(words[: u + 1], continuation k)
         for the first u >= t that is continued
     ```
 
-    The expected gradient is still the same: a word may be given credit by
-    what any continuation of it is worth, whether its next words were said or
-    are drawn anew. What is not continued is not computed.
+    The expected gradient is still the same: the value of any continuation of
+    a word is a valid credit, whether its next words are the sampled ones or
+    new ones.
 
     The reward scores all continuations of the batch at once, as samples of
-    their row, and reads their tokens alone. It must not compare them with each
-    other, as `tfcap.rewards.PairwiseDiversity` does, nor read log
-    probabilities, as `tfcap.rewards.Surprisal` does: such a reward is for
-    another `ScoreFunction` of the same decoder.
+    their row, by their tokens alone. It must not compare samples, as
+    `tfcap.rewards.PairwiseDiversity` does, nor read log probabilities, as
+    `tfcap.rewards.Surprisal` does: use another `ScoreFunction` of the same
+    decoder for such a reward.
 
     Args:
         num_continuations: Integer `K`. Defaults to `3`.
@@ -58,7 +58,7 @@ class MonteCarlo(Credit):
             on words are continued. Defaults to `1`, all of them.
 
     Call arguments:
-        rewards: Float tensor of shape `(B, S)`, those of the whole sequences.
+        rewards: Float tensor of shape `(B, S)`, of the whole sequences.
         episode: `tfcap.objectives.Episode`.
         reward: `tfcap.rewards.Reward`.
         decoder: `tfcap.decoding.Sample` of discrete words, or another decoder
@@ -93,7 +93,7 @@ class MonteCarlo(Credit):
         self.rollout_every = checked_integer(rollout_every, "rollout_every")
 
     def prefixes(self, length):
-        """Indices of the last words of the prefixes that are continued.
+        """Returns the indices of the last words of continued prefixes.
 
         Args:
             length: Integer `T`.
@@ -108,16 +108,16 @@ class MonteCarlo(Credit):
     def check(self, reward, decoder):
         if not hasattr(decoder, "continuations"):
             raise TypeError(
-                "`decoder` must continue any prefix for MonteCarlo. "
+                "`decoder` must have `continuations()` for MonteCarlo. "
                 f"Received: decoder={type(decoder).__name__}. Use Sample."
             )
         decoder.logits_processors.check_no_prefix()
         if reward.compares_samples or reward.reads_log_probs:
             raise ValueError(
                 "`reward` must not compare samples or read log probabilities "
-                "for MonteCarlo, which scores continuations beside each other "
-                f"by their tokens. Received: reward={reward.name!r}. Give what "
-                "does a ScoreFunction of its own, without `credit`."
+                "for MonteCarlo, which scores all continuations together by "
+                f"their tokens. Received: reward={reward.name!r}. Use another "
+                "ScoreFunction, without `credit`, for that term."
             )
 
     def __call__(self, rewards, episode, reward, decoder):
@@ -139,7 +139,7 @@ class MonteCarlo(Credit):
         return ops.stop_gradient(ops.take(known, own, axis=-1))
 
     def _values(self, rollout, prefixes, episode, reward, decoder):
-        """Values `(B, S, N)` of prefixes that are not the whole."""
+        """Computes values `(B, S, N)` of prefixes."""
         said = decoder.continuations(
             episode.speaker,
             keras.tree.map_structure(ops.stop_gradient, episode.state),
@@ -163,7 +163,7 @@ class MonteCarlo(Credit):
 
 
 def _filled(values, rewards):
-    """Gives a prefix that none judged the value of the next one, or whole."""
+    """Fills missing values of prefixes by those of the next, or the whole."""
     filled = [rewards]
     for value in reversed(ops.unstack(values, axis=-1)):
         filled.append(ops.where(value != ABSTAINED, value, filled[-1]))
@@ -177,20 +177,18 @@ class PrefixBaseline(Baseline):
     baseline[t] = credit[t - 1]
     ```
 
-    of a credit that is an estimate of its own for every prefix, such as
-    `MonteCarlo`: the value of a prefix does not depend on the word that came
-    next, so the baseline leaves the expected gradient as it is, and costs
-    nothing to compute.
+    for a credit that estimates every prefix separately, such as `MonteCarlo`:
+    the value of a prefix does not depend on the next word, so that the
+    baseline leaves the expected gradient unchanged, at no cost.
 
-    Where `MonteCarlo` does not continue every prefix, `credit[t - 1]` may be
-    the value of a longer prefix, which does depend on word `t`: the baseline
-    is then the value of the last prefix before the word that was continued.
+    If `MonteCarlo` does not continue every prefix, `credit[t - 1]` may be the
+    value of a longer prefix, which depends on word `t`: the baseline is then
+    the value of the last continued prefix before the word.
 
     Args:
-        first: The baseline of the first word, which has nothing before it, a
-            `Baseline` such as `DecoderBaseline` or a function of `(rewards,
-            episode)`: values of shape `(B, S)`, `(B, 1)` or `(B, S, 1)`.
-            Defaults to `None`, 0.
+        first: The baseline of the first word, a `Baseline` such as
+            `DecoderBaseline` or a function of `(rewards, episode)`: values of
+            shape `(B, S)`, `(B, 1)` or `(B, S, 1)`. Defaults to `None`, 0.
 
     Example:
 
@@ -209,7 +207,7 @@ class PrefixBaseline(Baseline):
         if len(rewards.shape) != 3:
             raise ValueError(
                 "PrefixBaseline needs a reward for every word. Received: "
-                f"rewards of shape {tuple(rewards.shape)}. Give the estimator "
+                f"rewards of shape {tuple(rewards.shape)}. Pass the estimator "
                 "a `credit`, such as MonteCarlo."
             )
         first = ops.zeros_like(rewards[..., :1])
@@ -236,18 +234,18 @@ class GAE(Credit):
     credit[t] = advantage[t] + value[t]
     ```
 
-    of the values of a baseline before each word, bootstrapped: what comes
-    after a word is worth what the critic expects. The reward is of the whole
-    caption and comes with its last word, after which nothing has a value, also
-    where `max_length` cuts it. The estimator has the same baseline, which
-    leaves the advantage, and, where it learns, learns the credit, the
-    lambda-return. With `lambda_=1` and `gamma=1` the credit is the reward;
-    with less, noise is traded for the errors of the critic.
+    with the values of a baseline before each word, bootstrapped by the
+    critic's expectations. The reward of the whole caption comes with its last
+    word, after which values are 0, also if `max_length` cuts it. The estimator
+    has the same baseline, so that the difference is the advantage, and a
+    learned baseline is trained towards the credit, the lambda-return. With
+    `lambda_=1` and `gamma=1` the credit is the reward; smaller values trade
+    variance for the bias of the critic.
 
     Args:
-        baseline: `Baseline` of a value for each word, such as
-            `LearnedBaseline`, which is asked twice a step and must not count
-            it.
+        baseline: `Baseline` with a value for each word, such as
+            `LearnedBaseline`. It is called twice a step, and must not change
+            in between.
         lambda_: Float in `[0, 1]`. Defaults to `0.95`.
         gamma: Float in `[0, 1]`, discount of a word. Defaults to `1.0`.
 
@@ -274,9 +272,9 @@ class GAE(Credit):
             baseline, RunningMeanBaseline
         ):
             raise TypeError(
-                "`baseline` of GAE must value words, and be asked twice a "
-                f"step without moving. Received: baseline={baseline!r}. Use "
-                "LearnedBaseline."
+                "`baseline` of GAE must have a value for each word, and must "
+                "not change between two calls of a step. Received: "
+                f"baseline={baseline!r}. Use LearnedBaseline."
             )
         self.baseline = baseline
         self.lambda_, self.gamma = (
@@ -311,13 +309,13 @@ class LearnedBaseline(Baseline):
     loss = mean_t (reward[t] - baseline[t]) ** 2
     ```
 
-    with the state in which word `t` is drawn, which does not know it, so that
-    the expected gradient is what it was. The estimator's decoder must keep
-    them, `tfcap.decoding.Sample(keep_states=True)`. `ScoreFunction` adds the
-    loss to its own. The speaker does not feel it.
+    with the state in which word `t` is drawn. The state does not depend on the
+    word, so that the expected gradient is unchanged. The estimator's decoder
+    must keep the states, `tfcap.decoding.Sample(keep_states=True)`.
+    `ScoreFunction` adds the loss to its own, without gradient to the speaker.
 
-    As a second learner it has an optimizer of its own, and may be fitted alone
-    at first, while the speaker speaks and does not learn:
+    As a second learner it has its own optimizer, and may be fitted alone at
+    first, with a fixed speaker:
 
     ```
     adam = Adam(1e-3)
@@ -334,8 +332,8 @@ class LearnedBaseline(Baseline):
     Learners that share one `objective` share its loss.
 
     Args:
-        state_units: Integer, size of what `tfcap.decoding.state_vector()`
-            makes of the speaker's state.
+        state_units: Integer, size of the `tfcap.decoding.state_vector()` of
+            the speaker's state.
         units: Tuple of integers, sizes of hidden layers. Defaults to `()`, a
             linear regression.
         weight: Float, of the loss. Defaults to `1.0`.
@@ -355,7 +353,7 @@ class LearnedBaseline(Baseline):
 
     - Liu et al., Improved Image Captioning via Policy Gradient Optimization
       of SPIDEr, ICCV 2017, section 3. The paper sums over the words of a
-      sequence: there, long ones weigh more, and the loss is larger.
+      sequence, so that long ones have more weight, and the loss is larger.
     - Ranzato et al., Sequence Level Training with Recurrent Neural Networks,
       ICLR 2016, section 3.2.1 (a linear regression)
     """
@@ -369,7 +367,7 @@ class LearnedBaseline(Baseline):
         return values_of_states(self.network, episode.scored)[..., 0]
 
     def losses(self, rewards, values, mask):
-        """Squared errors, to be added to the loss of every sequence.
+        """Computes squared errors, to add to the loss of every sequence.
 
         Args:
             rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
@@ -387,7 +385,7 @@ class LearnedBaseline(Baseline):
 def critic_network(
     state_units: int, units: tuple, outputs: int, name: str
 ) -> keras.Sequential:
-    """A network that values states: ReLU layers, and a linear one."""
+    """Makes a network of values of states: ReLU layers and a linear one."""
     state_units = checked_integer(state_units, "state_units")
     units = [checked_integer(n, "units") for n in units]
     hidden = [keras.layers.Dense(n, activation="relu") for n in units]
@@ -398,16 +396,16 @@ def critic_network(
 
 
 def values_of_states(network: keras.Sequential, rollout: Rollout) -> Any:
-    """Values by such a network of a rollout's states: `(B, S, T, N)`.
+    """Computes the values of a rollout's states, `(B, S, T, N)`.
 
     Raises:
-        ValueError: If there are none, or they are of another size.
+        ValueError: If there are no states, or they have another size.
     """
     states, expected = rollout.states, network.input_shape[-1]
     if states is None:
         raise ValueError(
             "`decoder` must keep the states that a critic reads. Received: a "
-            "rollout without them. Give `Sample(keep_states=True)`."
+            "rollout without states. Use `Sample(keep_states=True)`."
         )
     if states.shape[-1] not in (None, expected):
         raise ValueError(

@@ -31,23 +31,21 @@ class DiscriminatorLoss(Estimator):
              + mismatched * mean of log(1 - r(image, human caption of another)))
     ```
 
-    over all other images of the batch. Words are read as they are: the speaker
-    has no gradient. What it learns is what
-    `tfcap.rewards.MatchProbability` rewards. A kind of captions of weight 0 is
-    neither judged nor logged.
+    over all other images of the batch. The speaker has no gradient.
+    `tfcap.rewards.MatchProbability` is the reward by this discriminator. A
+    kind of captions with weight 0 is neither scored nor logged.
 
     Args:
-        evaluator: As that of `tfcap.rewards.MatchProbability`.
-        decoder: `tfcap.decoding.Decoder` of the captions that are not human.
+        evaluator: As in `tfcap.rewards.MatchProbability`.
+        decoder: `tfcap.decoding.Decoder` of the generated captions.
         generated: Float, weight of these. Defaults to `1.0`.
         mismatched: Float, weight of the captions of other images. Defaults to
             `1.0`.
-        retriever: As that of `tfcap.rewards.MatchProbability`. It is read in
-            inference mode, and has no gradient.
-        name: String, under which the loss is logged, and the mean
-            probabilities of the three kinds of captions with `_human`,
-            `_generated` and `_mismatched` behind it. Defaults to
-            `"discriminator"`.
+        retriever: As in `tfcap.rewards.MatchProbability`. It runs in inference
+            mode, without gradient.
+        name: String, under which the loss is logged, and with `_human`,
+            `_generated` and `_mismatched` the mean probabilities of the three
+            kinds of captions. Defaults to `"discriminator"`.
 
     Example:
 
@@ -64,8 +62,8 @@ class DiscriminatorLoss(Estimator):
       image is drawn. The weights, alpha and beta there, are 1 in the authors'
       code.
     - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
-      Captions in CLIP Guided Reinforcement Learning, 2024, section 4.1: beam
-      search is told from people, with a retriever, and `mismatched=0.0`
+      Captions in CLIP Guided Reinforcement Learning, 2024, section 4.1: human
+      captions against beam search, with a retriever, and `mismatched=0.0`
     """
 
     def __init__(
@@ -119,7 +117,7 @@ class DiscriminatorLoss(Estimator):
 
 
 def _of_others(texts, there):
-    """Texts of the global batch, and which of them are of another image.
+    """Returns the texts of the global batch, and which show another image.
 
     Args:
         texts: Float tensor of shape `(B, S, D)`.
@@ -136,10 +134,9 @@ def _of_others(texts, there):
 
 
 def rank_with_fakes(discriminator, samples, options="options"):
-    """Ranks a human answer above wrong ones and above what a speaker samples.
+    """Ranks a human answer above wrong ones and a speaker's samples.
 
-    For `SupervisedLoss`. A sample that is the human answer
-    to the letter is left out.
+    For `SupervisedLoss`. A sample that equals the human answer is left out.
 
     Args:
         discriminator: Object that scores answers, such as
@@ -154,7 +151,7 @@ def rank_with_fakes(discriminator, samples, options="options"):
 
     Returns:
         Callable from an `Episode` to losses `(B, 1)`; it raises a `ValueError`
-        where `pad` of speaker and discriminator differ, 0 without such.
+        if `pad` of speaker and discriminator, 0 by default, differ.
 
     Example:
 
@@ -208,9 +205,9 @@ def _check_pad(discriminator, pad):
     own = getattr(discriminator, "pad", 0)
     if own != pad:
         raise ValueError(
-            "`discriminator` must pad answers as the speaker does, which fills "
-            f"them. Received: a speaker of pad={pad}, and a discriminator of "
-            f"pad={own}, 0 where it names none. Give both one vocabulary."
+            "`discriminator` must have the padding of the speaker. Received: "
+            f"a speaker with pad={pad}, and a discriminator with pad={own}, 0 "
+            "by default. Use one vocabulary for both."
         )
 
 

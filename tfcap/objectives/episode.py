@@ -1,4 +1,4 @@
-"""One training step's batch and everything said about it."""
+"""A training step's batch and its rollouts."""
 
 import copy
 
@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from tfcap._ops import without_start
+from tfcap._printed import printed
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.loop import read_again
 
@@ -43,6 +44,8 @@ class Episode:
     True
     """
 
+    __repr__ = printed
+
     def __init__(self, speaker, inputs, state=None, training=False):
         self.speaker = speaker
         self.inputs = inputs
@@ -62,12 +65,12 @@ class Episode:
 
     @property
     def inference_state(self):
-        """State of decoders that decode as at inference.
+        """The state of decoders that decode as in inference.
 
-        In training it is that of `speaker.begin(training=False)`, called when
-        first asked for, and without gradient. It is `state` itself where that
-        is the same: in an episode that does not train, and of a speaker whose
-        `begin_uses_training` is false.
+        In training it is that of `speaker.begin(training=False)`, computed at
+        first use, without gradient. It is `state` itself if that is the same:
+        outside of training, and for a speaker whose `begin_uses_training` is
+        false.
         """
         if self._alike or not getattr(
             self.speaker, "begin_uses_training", True
@@ -81,7 +84,7 @@ class Episode:
         return self._states["inference"]
 
     def scoring(self, rollout, credit=None):
-        """The same episode, for a baseline of a rollout's rewards.
+        """Returns the same episode for a baseline of a rollout's rewards.
 
         Args:
             rollout: `tfcap.decoding.Rollout`.
@@ -89,18 +92,18 @@ class Episode:
 
         Returns:
             `Episode` that shares everything with this one, and whose `scored`
-            is the rollout, also for its decoder: rewards of sequences that it
-            lacks are compared with none.
+            is the rollout, also for its decoder: sequences that the reward
+            abstains from are not compared.
         """
         view = copy.copy(self)
         view.scored, view.credit = rollout, credit
         return view
 
     def rollout(self, decoder):
-        """The rollout of a decoder, decoded when first asked for.
+        """Returns the rollout of a decoder, decoded at first use.
 
-        In a row without a human word nothing is said, whatever decodes: what
-        is absent is not a rival of others, and has no reward.
+        A row without a human word is absent: it has no words and no reward,
+        and is not a rival of others.
 
         Args:
             decoder: `tfcap.decoding.Decoder`.
@@ -132,7 +135,7 @@ class Episode:
 
     @property
     def references(self):
-        """The human words as a `Rollout`, tokens of shape `(B, S, T)`."""
+        """The human words as a `Rollout`, with tokens `(B, S, T)`."""
         return self.rollout(self._ground_truth)
 
     @property
@@ -144,11 +147,10 @@ class Episode:
         return ops.max(self.references.mask, axis=(1, 2))
 
     def log_probs(self, rollout):
-        """Log probabilities `(B, S, T)` of a rollout's words.
+        """Returns log probabilities `(B, S, T)` of a rollout's words.
 
         Decoders that search leave them out: the speaker then scores the words
-        again, in one pass. Where it uses dropout, the masks of that pass are
-        new ones.
+        in one pass, with new masks of dropout.
         """
         if rollout.log_probs is not None:
             return rollout.log_probs
@@ -157,21 +159,21 @@ class Episode:
         )
 
     def decoder_of(self, rollout):
-        """The decoder whose words a rollout has; `None` if it is not known."""
+        """Returns the decoder of a rollout; `None` if it is unknown."""
         for decoder, own in self._rollouts.values():
             if own.tokens is rollout.tokens:
                 return decoder
         return None
 
     def scores_by(self, speaker, state, rollout):
-        """Log probabilities `(B, S, T)` of a rollout's words by another.
+        """Returns log probabilities `(B, S, T)` under another speaker.
 
         Args:
-            speaker: `tfcap.decoding.Speaker`, which scores as at inference.
+            speaker: `tfcap.decoding.Speaker`, which scores as in inference.
             state: Its state.
-            rollout: `tfcap.decoding.Rollout`. Where its words have their
-                scores from the decoder, what that rules out whatever the
-                speaker says is ruled out here, too.
+            rollout: `tfcap.decoding.Rollout`. Words that its decoder always
+                rules out are impossible here, too, if its log probabilities
+                are the decoder's.
         """
         decoder, tokens = self.decoder_of(rollout), rollout.tokens
         if rollout.log_probs is None or decoder is None:

@@ -1,4 +1,4 @@
-"""Objectives, the base class of their estimators, and plain baselines."""
+"""Objectives, the base class of estimators, and plain baselines."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -15,6 +15,7 @@ from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
 from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_number
+from tfcap._printed import printed
 from tfcap.decoding import Decoder
 from tfcap.rewards.reward import ABSTAINED
 from tfcap.rewards.reward import Linear
@@ -40,17 +41,15 @@ class Objective(Linear):
     objective = sum_i weight_i * Estimator_i(reward_i, decoder_i)
     ```
 
-    Estimators are objectives of one term, added and scaled as the papers
-    write them:
+    Estimators are objectives of one term, added and scaled as in the papers:
 
     ```
     objective = 0.5 * TeacherForcing() + Pathwise(reward, decoder)
     ```
 
-    A weight may be a `keras.Variable`, which a callback can change during
-    training; it then stands on the right, `TeacherForcing() * weight`, since
-    Keras claims what stands right of a variable of its own. A run that is
-    gone on with has it again if the callback tells it (`get_state()`).
+    A weight may be a `keras.Variable` on the right, `TeacherForcing() *
+    weight`, which a callback can change during training, and restores in a
+    resumed run (`get_state()`).
 
     Args:
         terms: Iterable of pairs `(weight, estimator)`.
@@ -68,7 +67,7 @@ class Objective(Linear):
             if not isinstance(estimator, Objective):
                 raise TypeError(
                     "`terms` must hold estimators. Received: "
-                    f"{estimator!r}. Make one of a reward, such as "
+                    f"{estimator!r}. Wrap a reward in an estimator, such as "
                     "`ScoreFunction(reward, decoder)`."
                 )
 
@@ -97,8 +96,8 @@ class Objective(Linear):
             episode: `tfcap.objectives.Episode`.
 
         Returns:
-            Dict of this replica's shares of the weighted losses, by the terms'
-            names; and a dict of scalars to log, by name.
+            Dict of this replica's shares of the weighted losses, by the names
+            of the terms; and a dict of scalars to log, by name.
         """
         losses, logs = {}, {}
         for name, (weight, estimator) in self.named_terms().items():
@@ -108,7 +107,7 @@ class Objective(Linear):
         return losses, logs
 
     def named_terms(self) -> dict[str, Term]:
-        """Returns the terms by a unique name, numbered where names repeat."""
+        """Returns the terms by unique names, numbered if they repeat."""
         names = distinct(term.estimator.name for term in self.terms)
         return dict(zip(names, self.terms))
 
@@ -147,8 +146,9 @@ class Objective(Linear):
         for own, _ in self.terms:
             if isinstance(own, keras.Variable) or (variable and own != 1.0):
                 raise ValueError(
-                    "A variable `weight` must scale a bare term. Received a "
-                    "sum that is weighted already. Scale its terms one by one."
+                    "A variable `weight` must scale an unweighted term. "
+                    "Received: a sum that is weighted already. Scale its terms "
+                    "one by one."
                 )
         if variable:
             return self._sum([(weight, part) for _, part in self.terms])
@@ -158,23 +158,22 @@ class Objective(Linear):
 
 
 def each_once(layers: Iterable) -> list:
-    """Lists layers, each once: several parts may hold one."""
+    """Lists layers, each once, even if several objects hold it."""
     return list({id(layer): layer for layer in layers}.values())
 
 
 class Baseline:
-    """Expects a reward, without the word or the sample that earns it.
+    """Expected reward, which does not depend on the word or the sample.
 
-    Where an estimator takes a baseline, a plain function `(rewards, episode)`
-    does as well. One that has layers or learns inherits from this class and
-    overrides what it needs.
+    An estimator also takes a plain function `(rewards, episode)` as baseline.
+    To write one with layers or a loss, override the methods of this class.
 
     Args:
         function: Such a function.
 
     Attributes:
         layers: Tuple of Keras layers, whose weights are saved and trained.
-        decoders: Tuple of the decoders whose words it asks an episode for.
+        decoders: Tuple of decoders whose words it reads.
 
     Example:
 
@@ -183,6 +182,8 @@ class Baseline:
     >>> half.layers
     ()
     """
+
+    __repr__ = printed
 
     layers: tuple = ()
     decoders: tuple = ()
@@ -204,11 +205,11 @@ class Baseline:
         return self.function(rewards, episode)
 
     def losses(self, rewards: Any, values: Any, mask: Any) -> Any:
-        """Losses `(B, S)` to be added, of the values that it expected."""
+        """Returns losses `(B, S)` of the expected values, to add."""
         return 0.0
 
     def expected(self, rewards: Any, episode: Any) -> Any:
-        """Asks for expectations, as a tensor of rank 2 or 3.
+        """Returns the expected rewards, as a tensor of rank 2 or 3.
 
         Raises:
             ValueError: If it returns neither a number nor such a tensor.
@@ -220,25 +221,26 @@ class Baseline:
                 "`baseline` must return a number, or numbers of shape (B, 1), "
                 "(B, S) or (B, S, T), for rewards of shape "
                 f"{tuple(rewards.shape)}. Received: numbers of shape "
-                f"{tuple(expected.shape)}. Give one for each row as "
+                f"{tuple(expected.shape)}. Return a number for each row as "
                 "`x[:, None]`."
             )
         return ops.reshape(expected, (1, 1)) if rank == 0 else expected
 
 
 class Credit:
-    """Gives every word a reward of its own.
+    """Gives every word its own reward.
 
-    Where an estimator takes credit, a plain function `(rewards, episode,
-    reward, decoder)` does as well.
+    An estimator also takes a plain function `(rewards, episode, reward,
+    decoder)` as credit.
 
     Args:
         function: Such a function.
 
     Attributes:
-        baseline: `Baseline` that an estimator with this credit must have; or
-            `None`.
+        baseline: `Baseline` of an estimator with this credit; or `None`.
     """
+
+    __repr__ = printed
 
     baseline = None
 
@@ -252,15 +254,15 @@ class Credit:
         return self.function(rewards, episode, reward, decoder)
 
     def check(self, reward: Any, decoder: Any) -> None:
-        """Raises where it cannot be given for this reward and decoder."""
+        """Rejects a reward or decoder for which it cannot be computed."""
 
     def prefixes(self, length: int) -> tuple[int, ...]:
-        """Returns the last words `t` whose prefix has a value of its own."""
+        """Returns the last words `t` of prefixes with their own value."""
         return tuple(range(length - 1))
 
 
 def as_part(part: Any, kind: type, name: str) -> Any:
-    """Makes a `Baseline` or `Credit` of a function; leaves one as it is."""
+    """Converts a function to a `Baseline` or `Credit`."""
     if part is None or isinstance(part, kind):
         return part
     # A part of the methods alone would be left uncalled.
@@ -276,7 +278,7 @@ def as_part(part: Any, kind: type, name: str) -> Any:
 
 
 def _total(values, mask):
-    """This replica's share of the global sum: the sum of its own rows."""
+    """Returns the sum of this replica's rows, its share of the global sum."""
     dtype = keras.backend.standardize_dtype(values.dtype)
     # Half precision cannot hold a long sum.
     values = ops.cast(values, keras.backend.result_type(dtype, "float32"))
@@ -288,7 +290,7 @@ REDUCTIONS = {"mean": mean_over_replicas, "sum": _total}
 
 
 def check_decoder(decoder: Any) -> None:
-    """Rejects what is not a decoder.
+    """Rejects an object that is not a decoder.
 
     Raises:
         TypeError: If it is not a `Decoder`.
@@ -301,22 +303,23 @@ def check_decoder(decoder: Any) -> None:
 
 
 def check_discrete(rollout: Any, decoder: Any, estimator: Any) -> None:
-    """Rejects words that are not words, which have no log probability."""
+    """Rejects relaxed words, which have no log probability."""
     if rollout.discrete:
         return
     name = type(estimator).__name__
     raise ValueError(
-        f"`decoder` must emit discrete words for {name}: a distribution has "
-        f"no log probability. Received: decoder={type(decoder).__name__} with "
-        f"{type(decoder.channel).__name__}. Use Sample with Categorical, or "
-        "Pathwise with a differentiable reward."
+        f"`decoder` must emit discrete words for {name}, since a distribution "
+        f"has no log probability. Received: decoder={type(decoder).__name__} "
+        f"with {type(decoder.channel).__name__}. Use Sample with Categorical, "
+        "or Pathwise with a differentiable reward."
     )
 
 
 def scored_anew(rollout: Any, decoder: Any) -> Any:
-    """A rollout whose words get scores with a gradient, if asked for.
+    """Returns a rollout whose words are scored again, with gradient.
 
-    The log probabilities of what decodes as at inference, if any, have none.
+    Words that are decoded as in inference have log probabilities without
+    gradient, if any.
     """
     if decoder.inference:
         return rollout._replace(log_probs=None)
@@ -332,8 +335,8 @@ def judged(reward: Any, rollout: Any, *values: Any) -> tuple:
         *values: Float tensors of shape `(B, S)` or `(B, S, T)`, rewards.
 
     Returns:
-        The rollout, in which these sequences are absent, as those of a row
-        without a human word are, and the values, 0 for them.
+        The rollout, in which these sequences are absent, as in a row without
+        human words, and the values, 0 for them.
     """
     if not reward.abstains:
         return rollout, *values
@@ -358,20 +361,20 @@ def judged(reward: Any, rollout: Any, *values: Any) -> tuple:
 class Estimator(Objective):
     """Turns a reward of a decoder's words into a loss.
 
-    To write one, override `per_sample_loss()`, and `rollout()` if the losses
-    are of sequences. Only estimators negate.
+    To write one, override `per_sample_loss()`, and `rollout()` if losses are
+    those of sequences. Only estimators negate rewards.
 
     Args:
         name: String, under which the reward is logged.
         parts: Strings, names of parts of the reward, whose mean and standard
             deviation are logged as `name/part` and `name/part_std`.
-        decoders: `tfcap.decoding.Decoder`s that it asks the episode for.
-        statistics: Strings, further names to log. One that ends in `std`
-            is the standard deviation of the value named before it, of the
-            reward itself if there is none.
+        decoders: `tfcap.decoding.Decoder`s whose words it reads.
+        statistics: Strings, further names to log. A name that ends in `std`
+            is the standard deviation of the value named before it, or of the
+            reward itself.
         reduction: `"mean"` over the sequences of the global batch, or their
-            `"sum"`, for weights that a paper gives for sums over a batch.
-            Means are logged in either case. Defaults to `"mean"`.
+            `"sum"`, for the weights of papers that sum over a batch. Means are
+            logged in either case. Defaults to `"mean"`.
     """
 
     def __init__(
@@ -418,7 +421,7 @@ class Estimator(Objective):
         Returns:
             Losses, a float tensor of shape `(B, S)`, or `(B, 1)` of rows; the
             rewards to log, of shape `(B, S)` or `(B, S, T)`; and a dict of
-            such tensors by the names of parts and statistics, but the
+            such tensors by the names of parts and statistics, without
             standard deviations.
         """
         raise NotImplementedError
@@ -443,14 +446,14 @@ class Estimator(Objective):
         return loss, mean, logs
 
     def _weighed(self, values, episode):
-        """Values whose mean over S sequences is the sum that is weighted."""
+        """Returns values whose mean over S sequences is the weighted sum."""
         weights = getattr(self.rollout(episode), "weights", None)
         if weights is None or len(values.shape) == 3 or values.shape[1] == 1:
             return values
         return values * ops.cast(weights * weights.shape[1], values.dtype)
 
     def _mean(self, values, rows, std, episode):
-        """The global mean, and the standard deviation if it is logged."""
+        """Returns the global mean, and the deviation if it is logged."""
         values = ops.stop_gradient(values)
         rollout = self.rollout(episode)
         if len(values.shape) == 2:
@@ -474,7 +477,7 @@ class Estimator(Objective):
         return share * num_replicas(), {std: ops.sqrt(variance)}
 
     def mask(self, values: Any, episode: Any) -> Any:
-        """Masks values of sequences, words and rows that are absent.
+        """Masks values of absent sequences, words and rows.
 
         Args:
             values: Float tensor of shape `(B, S)`, `(B, S, T)`, or `(B, 1)`
@@ -498,14 +501,14 @@ class Estimator(Objective):
 
 
 class RewardEstimator(Estimator):
-    """An estimator of the losses of sequences, by their rewards.
+    """Base class of estimators of the losses of sequences, by rewards.
 
     Args:
         reward: `tfcap.rewards.Reward`, or a function of strings.
         decoder: `tfcap.decoding.Decoder` of the sequences.
         name: String. Defaults to the reward's name.
-        statistics, reduction: As those of `Estimator`.
-        decoders: Further decoders that it asks the episode for.
+        statistics, reduction: As in `Estimator`.
+        decoders: Further decoders whose words it reads.
     """
 
     def __init__(
@@ -535,19 +538,19 @@ class RewardEstimator(Estimator):
     def rewarded(
         self, episode: Any, credit: bool = False, gradient: bool = False
     ) -> tuple:
-        """Asks the reward about what the decoder says.
+        """Computes the rewards of the decoder's words.
 
         Args:
             episode: `tfcap.objectives.Episode`.
-            credit: Boolean, whether to learn from what samples are worth to
-                all of them, see `tfcap.rewards.Reward`. Defaults to `False`.
-            gradient: Boolean, whether one reaches the words. Defaults to
+            credit: Boolean, whether to return the effect of a sample on all
+                rewards, see `tfcap.rewards.Reward`. Defaults to `False`.
+            gradient: Boolean, whether the words have a gradient. Defaults to
                 `False`.
 
         Returns:
             The rollout, without the sequences that the reward abstains from;
-            the reward to learn from; the reward to log; and the dict of what
-            to log beside it.
+            the reward to learn from; the reward to log; and a dict of its
+            parts to log.
         """
         said = episode.rollout(self.decoder)
         read = said if gradient else said.stop_gradient()
@@ -565,17 +568,16 @@ class DecoderBaseline(Baseline):
     """The reward of another decoder's words, such as the greedy ones.
 
     With `Greedy`, self-critical training, SCST; with `GroundTruth`, the reward
-    of the human words. It does not depend on what is sampled, and leaves the
-    expected gradient as it is.
+    of the human words. It does not depend on the samples, and leaves the
+    expected gradient unchanged.
 
-    Where a reward compares samples it is their credit, the effect on the
-    other words of that decoder included; see `tfcap.rewards.Reward`. As every
-    sample has an effect on all S samples of another row, that effect is
-    scaled to as many samples as are scored.
+    For a reward that compares samples it is their credit, which includes the
+    effect on the other words of that decoder; see `tfcap.rewards.Reward`. That
+    effect is scaled to the number of scored samples, since a sample affects
+    all S samples of another row.
 
     Args:
-        reward: `tfcap.rewards.Reward`, or a function as `ScoreFunction` takes
-            one.
+        reward: `tfcap.rewards.Reward`, or a function, as in `ScoreFunction`.
         decoder: `tfcap.decoding.Decoder`.
 
     Example:
@@ -621,7 +623,7 @@ class DecoderBaseline(Baseline):
 
 
 def _row_mean(values, rollout):
-    """Mean over a row's sequences, by their weights: `(B,)` or `(B, T)`."""
+    """Returns the weighted mean of a row's sequences, `(B,)` or `(B, T)`."""
     said, weights = with_axes_of(rollout.nonempty, values), rollout.weights
     if weights is None:
         return masked_mean(values, said, axis=1)
@@ -632,7 +634,7 @@ def _row_mean(values, rollout):
 
 
 def _count(present):
-    """Number of sequences scored in the batch, of all replicas."""
+    """Returns the number of scored sequences of the batch, on all replicas."""
     count = sum_over_replicas(ops.sum(ops.cast(present, "float32")))
     return ops.maximum(count, 1)
 
@@ -640,26 +642,24 @@ def _count(present):
 class LeaveOneOutBaseline(Baseline):
     """The mean reward of an image's other samples: RLOO.
 
-    It leaves the expected gradient as it is where the reward of the others
-    does not depend on the sample, and so not of a reward that compares the
-    samples of one row with each other, nor of one whose hardest negative
-    another sample of the row may be.
+    It leaves the expected gradient unchanged if the rewards of the others do
+    not depend on the sample. Rewards that compare the samples of a row, or
+    whose hardest negative may be another sample of the row, do depend on it.
 
-    Of references, those that are present. One that is alone in its row has
-    none to be compared with: its baseline is its own reward, and it counts
-    for nothing.
+    Absent references are ignored. A single one in its row is its own baseline,
+    and thus has no effect.
 
-    Of the weighted sequences of `tfcap.decoding.SumAndSample`, the expected
-    reward without a sample's own part,
+    For the weighted sequences of `tfcap.decoding.SumAndSample`, it is the
+    expected reward without a sample's own part,
 
     ```
     baseline = sum over the beam of p(y) * reward(y)
                + (1 - p(beam)) * mean reward of the other samples
     ```
 
-    which for sequences of the beam has all samples, and with one sample alone
-    is the mean over the beam. In the mean it is the same number for all
-    sequences of a row.
+    which includes all samples for sequences of the beam, and is the mean over
+    the beam for a single sample. Its expectation is equal for all sequences
+    of a row.
 
     Example:
 
@@ -689,7 +689,7 @@ class LeaveOneOutBaseline(Baseline):
 
 
 def _expected_by_others(rewards, rollout, episode):
-    """The expected reward by a beam and samples, without a sample's part."""
+    """Returns the expected reward of beam and samples, without a sample."""
     decoder = episode.decoder_of(rollout)
     width, rest = decoder.width, decoder.rest
     weights = ops.cast(rollout.weights, rewards.dtype)
@@ -710,13 +710,12 @@ class SampleMeanBaseline(Baseline):
     """The mean reward of an image's samples: GRPO.
 
     With `tfcap.rewards.PairwiseDiversity`, the mean distance of all pairs.
-    Samples that are all alike have an advantage of exactly 0.
+    Identical samples have an advantage of exactly 0.
 
-    A sample that counts in its own baseline makes the expected gradient
-    smaller, and turns it nowhere else: it is `(S - 1) / S` of that without a
-    baseline, and `(S - 2) / S` where a reward is the mean over the other
-    samples of something symmetric, as `PairwiseDiversity` is, since both
-    samples of a pair count. With `LeaveOneOutBaseline` it is the whole, and
+    Since a sample counts in its own baseline, the expected gradient is
+    `(S - 1) / S` times that without a baseline, and `(S - 2) / S` times for a
+    reward such as `PairwiseDiversity`, a mean of symmetric distances to the
+    other samples. With `LeaveOneOutBaseline` these factors are 1 and
     `(S - 2) / (S - 1)`.
 
     Example:
@@ -746,8 +745,8 @@ class RunningMeanBaseline(Baseline):
     mean = momentum * mean + (1 - momentum) * mean(rewards)
     ```
 
-    without the bias towards 0 of the first steps. It is part of a checkpoint.
-    A step whose mean reward is not finite leaves it as it was.
+    without the bias of the first steps towards 0. It is part of a checkpoint.
+    A step whose mean reward is not finite does not change it.
 
     Args:
         momentum: Float in `(0, 1)`. Defaults to `0.99`.
@@ -790,7 +789,7 @@ class RunningMeanBaseline(Baseline):
         self.layers = (layer,)
 
     def value(self):
-        """The mean so far, without the bias of one that starts from 0."""
+        """The mean so far, without the bias of the start at 0."""
         known = 1.0 - self.missing
         return ops.where(known > 0, self.total / ops.maximum(known, 1e-12), 0.0)
 
@@ -810,7 +809,7 @@ class RunningMeanBaseline(Baseline):
 
 
 def _counted(rewards, episode):
-    """Rewards, and a mask of the words, sequences or rows that are present."""
+    """Returns rewards, and a mask of present words, sequences or rows."""
     rollout, rank = getattr(episode, "scored", None), len(rewards.shape)
     if rollout is None:
         present = ops.reshape(episode.present, (-1, *[1] * (rank - 1)))
@@ -841,8 +840,8 @@ def present_samples(rewards: Any, episode: Any) -> Any:
     else:
         if getattr(rollout, "weights", None) is not None:
             raise ValueError(
-                "`decoder` must not weigh its sequences for a baseline of "
-                "their mean. Received: a rollout with weights. Use "
+                "`decoder` must not weight its sequences for a baseline that "
+                "is their mean. Received: a rollout with weights. Use "
                 "LeaveOneOutBaseline."
             )
         said = rollout.nonempty
@@ -850,17 +849,17 @@ def present_samples(rewards: Any, episode: Any) -> Any:
 
 
 def from_first(rewards: Any, present: Any) -> tuple[Any, Any]:
-    """Subtracts from rewards the first one of their row.
+    """Subtracts the first reward of a row from all.
 
-    Of equal numbers, means of such differences are exactly 0.
+    Means of the differences of equal numbers are exactly 0.
 
     Args:
         rewards: Float tensor of shape `(B, S)` or `(B, S, T)`.
         present: Boolean tensor of shape `(B, S)` or `(B, S, 1)`.
 
     Returns:
-        The first reward of a row that is present, `(B, 1)` or `(B, 1, T)`, and
-        the differences, of the shape of `rewards`, 0 where absent.
+        The first present reward of a row, `(B, 1)` or `(B, 1, T)`, and the
+        differences, of the shape of `rewards`, 0 where absent.
     """
     rewards = ops.where(present, rewards, 0)
     index = ops.argmax(ops.cast(present, "int32"), axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Gradients that pass through the words, and to the decision to stop."""
+"""Gradients through the words, and of the decision to stop."""
 
 from keras import ops
 
@@ -15,23 +15,23 @@ class ExpectedEnding(Pathwise):
     loss = -sum over t of p(end at t) * reward(words before t, end token)
     ```
 
-    Words are drawn from all but the end token, to the last, and all `T + 1`
-    endings, that of no end included, are weighed by their probabilities: given
-    the words, the gradient to these is exact. The reward reads each of them:
-    its time grows with the square of T. Of a reward that compares captions,
-    others are as they were drawn, and what an ending does to theirs counts,
-    too.
+    `T` words are drawn without the end token, and all `T + 1` endings, one
+    without an end included, are weighted by their probabilities: given the
+    words, the gradient to the probabilities is exact. The reward reads every
+    ending, so that its time grows with the square of T. For a reward that
+    compares captions, the others are those that were drawn, and the effect of
+    an ending on their rewards counts, too.
 
     Args:
         reward: `tfcap.rewards.Reward` that is differentiable.
         decoder: `tfcap.decoding.Sample` of a channel through which gradients
             pass, of a speaker with one end token.
         name: String. Defaults to the reward's name.
-        reduction: As that of `Estimator`.
+        reduction: As in `Estimator`.
 
     Raises:
-        ValueError: If no gradient could pass, or if the reward compares
-            captions and cannot tell which of their endings were drawn.
+        ValueError: If there is no gradient, or if the reward compares captions
+            without knowing which of their endings were drawn.
 
     Example:
 
@@ -54,10 +54,10 @@ class ExpectedEnding(Pathwise):
             compares = each.compares_samples
             if compares and not getattr(each, "compares_drawn", False):
                 raise ValueError(
-                    "`reward` must not compare captions for ExpectedEnding, or "
-                    "know which of their endings were drawn. Received: reward="
-                    f"{type(each).__name__}. Use Retrieval, or a contrast "
-                    'with images alone, `directions=("image",)`.'
+                    "`reward` must not compare captions for ExpectedEnding, "
+                    "unless it knows which endings were drawn. Received: "
+                    f"reward={type(each).__name__}. Use Retrieval, or a "
+                    'contrast with images alone, `directions=("image",)`.'
                 )
         self.decoder = SampleEndings(decoder)
         self.decoders = (self.decoder,)

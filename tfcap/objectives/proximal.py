@@ -1,4 +1,4 @@
-"""Distance from an earlier or another policy."""
+"""Clipped ratios and divergences from another policy."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from keras import ops
 
 from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_number
+from tfcap._printed import printed
 from tfcap.objectives.estimator import Estimator
 from tfcap.objectives.estimator import check_decoder
 from tfcap.objectives.estimator import check_discrete
@@ -23,7 +24,7 @@ class ClippedRatio:
     """The clipped surrogate of PPO, GRPO, DAPO and GSPO.
 
     With the log probabilities `q` under which words were drawn, and a policy
-    that has moved since,
+    that has changed since,
 
     ```
     ratio[t] = exp(log_prob[t] - q[t])                             # "word"
@@ -34,20 +35,21 @@ class ClippedRatio:
     )
     ```
 
-    where `slope` is the gradient of the loss by `log_prob` at the draw: of
-    `tfcap.objectives.ScoreFunction` minus the advantage, normalized. Where the
-    policy has not moved, the gradient is that of the loss itself. For several
-    updates a rollout, see `tfcap.training.JointTraining`.
+    where `slope` is the gradient of the loss with respect to `log_prob` at the
+    time of sampling, in `tfcap.objectives.ScoreFunction` minus the normalized
+    advantage. If the policy has not changed, the gradient is that of the loss
+    itself. For several updates of a rollout, see
+    `tfcap.training.JointTraining`.
 
     Args:
-        lower: Float in `(0, 1]`, how far below 1 a ratio may fall. Defaults to
+        lower: Float in `(0, 1]`, how far a ratio may fall below 1. Defaults to
             `0.2`.
-        upper: Float, positive, how far above 1 it may rise, `math.inf` for
-            no bound; more than `lower` in DAPO, "clip-higher". Defaults to
+        upper: Float, positive, how far it may rise above 1, `math.inf` for
+            no bound; larger than `lower` in DAPO, "clip-higher". Defaults to
             `None`, `lower`.
-        level: String, of what a ratio is: `"word"`, or `"sequence"`, the
-            geometric mean over its words, as of GSPO, which takes bounds of a
-            few ten thousandths. Defaults to `"word"`.
+        level: String, scope of a ratio: `"word"`, or `"sequence"`, the
+            geometric mean over its words, as in GSPO, with bounds of a few
+            ten-thousandths. Defaults to `"word"`.
 
     Call arguments:
         slopes: Float tensor of shape `(B, S, T)`.
@@ -58,7 +60,7 @@ class ClippedRatio:
 
     Returns:
         Losses of shape `(B, S, T)`, and a float tensor of that shape, 1 for
-        words whose gradient is clipped away.
+        words whose gradient is clipped.
 
     Example:
 
@@ -78,6 +80,8 @@ class ClippedRatio:
     - Zheng et al., Group Sequence Policy Optimization, 2025, equations 7 and
       13: words of a sequence share its ratio and keep slopes of their own
     """
+
+    __repr__ = printed
 
     def __init__(
         self,
@@ -120,7 +124,7 @@ class ClippedRatio:
 
 
 class KLDivergence(Estimator):
-    """An estimate of the divergence from a reference, differentiated.
+    """A differentiable estimate of the KL divergence from a reference.
 
     ```
     loss = sum_t k(log p(word[t]) - log reference(word[t]))
@@ -129,23 +133,21 @@ class KLDivergence(Estimator):
     k3(log_ratio) = exp(-log_ratio) - 1 + log_ratio
     ```
 
-    The means of k1 and k3 are `KL(p || reference)`, that of k2 is nearly so
-    where the two are close; k2 and k3 are never negative. Their gradient
-    reaches the speaker through the log probabilities, the drawn words being
-    constants. That of k2 is in the mean that of what every word adds, given
-    the words before: an earlier word has no credit for where it leads, as it
-    has by `ScoreFunction` of `tfcap.rewards.KLPenalty`. GRPO has k3, whose
-    mean gradient is another: that of the divergence of the reference from the
-    speaker, word by word.
+    The means of k1 and k3 are `KL(p || reference)`, and so is that of k2 for
+    similar distributions; k2 and k3 are never negative. Their gradient reaches
+    the speaker through the log probabilities, with constant words. The mean
+    gradient of k2 is that of every word's divergence given the words before:
+    unlike with `ScoreFunction` of `tfcap.rewards.KLPenalty`, an earlier word
+    gets no credit for later ones. GRPO has k3, whose mean gradient is that of
+    the reverse divergence, word by word.
 
-    What the decoder rules out is impossible to the reference, too, as that of
-    `tfcap.rewards.KLPenalty`.
+    Words that the decoder rules out are impossible under the reference, too.
 
     Args:
-        reference: `tfcap.decoding.Speaker` that stays as it is.
+        reference: Fixed `tfcap.decoding.Speaker`.
         decoder: `tfcap.decoding.Decoder` of discrete words that are drawn.
-        estimator: `"k1"`, `"k2"` or `"k3"`. Of k1 the gradient is 0 in the
-            mean. Defaults to `"k2"`.
+        estimator: `"k1"`, `"k2"` or `"k3"`. The mean gradient of k1 is 0.
+            Defaults to `"k2"`.
         normalize: `"sequence"`, the sum over words, or `"length"`, their mean.
             Defaults to `"sequence"`.
         name: String. Defaults to `"kl_divergence"`.

@@ -31,12 +31,12 @@ class _Ranking(RewardEstimator):
     """An estimator that compares the samples of a row."""
 
     def ranked(self, episode, by_length, reference=None):
-        """Rewards and scores of samples, `(B, S)`, and which are present.
+        """Returns rewards and scores of samples, `(B, S)`, and their presence.
 
         Args:
             by_length: Boolean, whether scores are means over words, not sums.
             reference: `tfcap.decoding.Speaker` whose log probabilities are
-                taken away, or `None`.
+                subtracted, or `None`.
 
         Returns:
             Rewards without gradient, scores, and booleans; the rewards to log,
@@ -60,10 +60,10 @@ class _Ranking(RewardEstimator):
 
 
 class PreferenceLoss(_Ranking):
-    """Prefers the samples of a row that a reward prefers.
+    """Trains on preferences between the samples of a row, by a reward.
 
-    Of two samples, the one of higher reward is chosen, `w`, the other
-    rejected, `l`; equal ones are not a pair.
+    Of two samples, the one with the higher reward is chosen, `w`, the other
+    rejected, `l`; equal rewards make no pair.
 
     ```
     margin = log p(w) / r(w) - log p(l) / r(l)       # r: the reference
@@ -74,9 +74,9 @@ class PreferenceLoss(_Ranking):
     ```
 
     with log ratios `log p(w) / r(w)` of whole captions in DPO and IPO. Losses
-    are means over the pairs of a row. Pairs come from what the speaker says
-    at this step, so that preferences are its own; the reward is read by value
-    only. Beside the reward are logged, under the estimator's name and
+    are means over the pairs of a row. Pairs are sampled from the speaker at
+    every step; only the values of the reward are used. Besides the reward, it
+    logs under the estimator's name and
 
     - `accuracy`: share of pairs whose margin is positive;
     - `margin`: mean over pairs;
@@ -85,8 +85,8 @@ class PreferenceLoss(_Ranking):
     Args:
         reward: `tfcap.rewards.Reward`, or a function of strings.
         decoder: `tfcap.decoding.Decoder` of several discrete words of a row.
-        reference: `tfcap.decoding.Speaker` that stays as it is, such as a copy
-            of the speaker before training; `None` for SimPO alone.
+        reference: Fixed `tfcap.decoding.Speaker`, such as a copy of the
+            speaker before training; `None` for SimPO alone.
         loss: `"dpo"`, `"ipo"` or `"simpo"`. Defaults to `"dpo"`.
         beta: Float, positive. Defaults to `0.1`.
         gamma: Float, target margin, of SimPO alone. Defaults to `0.0`.
@@ -200,9 +200,9 @@ class PreferenceLoss(_Ranking):
 class StructureLoss(_Ranking):
     """A loss on the ranking of an image's samples by reward.
 
-    With the candidates `u` of a row, their scores `s(u)`, mean log
-    probabilities of a word, their `cost(u)`, how far below the best reward of
-    the row theirs is, and `best` the candidate of that reward,
+    With the candidates `u` of a row, their scores `s(u)`, the mean log
+    probabilities of a word, their `cost(u)`, the difference to the best reward
+    of the row, and `best`, the candidate with that reward,
 
     ```
     risk:                 sum_u softmax(s)(u) * cost(u)
@@ -213,18 +213,17 @@ class StructureLoss(_Ranking):
     multi_margin:         sum_u max(0, cost(u) - s(best) + s(u)), u not best
     ```
 
-    The candidates take the place of all captions, the best of them that of a
-    reference. Rewards are read by value only. Beside them is logged, under
-    the estimator's name and `accuracy`, the share of rows whose best candidate
-    has the highest score.
+    The candidates stand for all captions, the best of them for a reference.
+    Only the values of rewards are used. It also logs, under the estimator's
+    name and `accuracy`, the share of rows whose best candidate has the highest
+    score.
 
     Args:
         reward: `tfcap.rewards.Reward`, or a function of strings.
         decoder: `tfcap.decoding.Decoder` of several discrete words of a row:
             `Sample`, or `BeamSearch`, as in the paper.
         loss: One of the names above. Defaults to `"risk"`.
-        scale: Float, factor on costs, which are to be compared with nats of a
-            word. Defaults to `1.0`.
+        scale: Float, factor on costs, in nats of a word. Defaults to `1.0`.
         name: String. Defaults to the reward's name.
 
     Example:
@@ -240,8 +239,8 @@ class StructureLoss(_Ranking):
 
     - Edunov et al., Classical Structured Prediction Losses for Sequence to
       Sequence Learning, NAACL 2018, section 3. There, the cost is 1 minus a
-      score in [0, 1]; a constant of a row changes no gradient here, so that
-      rewards of any scale are cost enough.
+      score in [0, 1]; a constant of a row changes no gradient, so that rewards
+      may have any scale here.
     - Shen et al., Minimum Risk Training for Neural Machine Translation, ACL
       2016
     """

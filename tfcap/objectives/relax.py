@@ -20,8 +20,8 @@ from tfcap.rewards.reward import by_word
 class RELAX(RewardEstimator):
     """The score function with a learned or relaxed control variate.
 
-    A critic gives every word of the vocabulary a value `q`, in the state in
-    which it is drawn, and so the Gumbel-softmax relaxation of what was drawn:
+    A critic gives a value `q` to every word of the vocabulary, in the state in
+    which it is drawn, and thus to the Gumbel-softmax relaxation of a word:
 
     ```
     z = log p + gumbel noise, word = argmax z     # z given the word, drawn
@@ -30,23 +30,22 @@ class RELAX(RewardEstimator):
     ```
 
     with `z` a function of `log p` at fixed noise, and `z'`, of the same value,
-    one at the noise given the word. What the control takes away by the first
-    term, the last two give back in the mean, whatever `q` is: words before are
-    as they were drawn, and every word has a control of its own. The critic
-    learns to make the square of the gradient by the logits small, which is
-    its variance but for a constant. All derivatives are of softmaxes, and any
-    backend has them; the reward is read by value only.
+    one at the noise given the word. For any `q`, the last two terms restore in
+    expectation what the control in the first one subtracts: the words before
+    are constants, and every word has its own control. The critic minimizes
+    the square of the gradient with respect to the logits, which is its
+    variance up to a constant. Only the values of the reward are used.
 
-    Beside the reward are logged, under the estimator's name and `control` and
-    `variance`, the mean of the controls and of those squares.
+    Besides the reward, it logs under the estimator's name and `control` and
+    `variance` the means of the controls and of these squares.
 
     Args:
         reward: `tfcap.rewards.Reward`, or a function of strings.
         decoder: `tfcap.decoding.Sample` with `keep_states=True`, of
             `Categorical` at temperature 1.
-        state_units: Integer, size of what `tfcap.decoding.state_vector()`
-            makes of the speaker's state.
-        vocabulary_size: Integer `V`, that of the speaker.
+        state_units: Integer, size of the `tfcap.decoding.state_vector()` of
+            the speaker's state.
+        vocabulary_size: Integer `V` of the speaker.
         units: Tuple of integers, sizes of hidden layers of the critic.
             Defaults to `()`.
         temperature: Float, positive, of the relaxation. Defaults to `1.0`.
@@ -123,7 +122,7 @@ class RELAX(RewardEstimator):
         return losses, own, {**parts, **logs}
 
     def _log_p(self, rollout, episode):
-        """Log probabilities of all words in the place of each."""
+        """Returns the log probabilities of all words at each position."""
         speaker, tokens = episode.speaker, rollout.tokens
         processors = self.decoder.logits_processors.for_speaker(speaker)
         mask = ops.reshape(rollout.mask, (-1, tokens.shape[-1]))
@@ -136,10 +135,10 @@ class RELAX(RewardEstimator):
         return ops.reshape(log_p, (*ops.shape(tokens), log_p.shape[-1]))
 
     def _relaxed(self, log_p, word):
-        """Draws `z` given the words, and how much more of it `log p` moves.
+        """Draws `z` given the words, and its derivatives by `log p`.
 
-        At fixed noise `z` moves by 1; given the word, the word's own `z` does
-        not, and another's by the share of its noise in it.
+        At fixed noise they are 1; given the word, they are 0 for the word, and
+        for another word the share of its noise.
         """
         noise = keras.random.uniform(
             ops.shape(log_p),

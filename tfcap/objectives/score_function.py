@@ -1,4 +1,4 @@
-"""REINFORCE, and gradients that pass through the words."""
+"""REINFORCE, and gradients through the words."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,62 +41,60 @@ class ScoreFunction(RewardEstimator):
     loss = -sum_t advantage * log p(word_t)
     ```
 
-    The reward is read by value only, so it may be anything that can be
-    computed. With a constant reward on ground truth this is teacher forcing.
+    Only the values of the reward are used, so that any score is a reward. With
+    a constant reward on ground truth this is teacher forcing.
 
     A reward that compares samples, such as `tfcap.rewards.Retrieval`, gives
-    each the credit for what it does to the rewards of the others; the
-    advantage is then that credit less the baseline. What is logged as the
-    reward remains the reward.
+    each sample credit for its effect on the rewards of the others; the
+    advantage is then that credit minus the baseline. The logged reward is the
+    reward itself.
 
-    With `credit`, every word has a reward of its own in the place of its
-    sequence's.
+    With `credit`, every word has its own reward.
 
-    Beside the reward's mean over sequences, and that of its parts, are
-    logged, under the estimator's name and
+    Besides the means of the reward and its parts over sequences, it logs under
+    the estimator's name and
 
     - `std`: standard deviation of the reward over sequences;
     - `mean_length`: words of a sequence, the end token included;
     - `clipped_ratio`: share of sequences that reach `T` words without an end;
-    - `entropy`: mean of `-log p` of the words that were drawn, in nats; of
-      words that a decoder searches or is given, their surprisal;
+    - `entropy`: mean of `-log p` of the sampled words, in nats; of searched or
+      given words, their surprisal;
     - `frac_reward_zero_std`: share of rows whose samples have equal credit,
-      from which a baseline of these leaves nothing to learn. Where
-      `num_samples` of the decoder is 2 or more;
-    - `baseline`, `advantage` and `advantage_std`: means, and the standard
-      deviation of the advantages before `standardize`, over all words where
-      they are of words. Where there is a baseline.
+      and thus no gradient with their mean as baseline, if `num_samples` of the
+      decoder is at least 2;
+    - `baseline`, `advantage` and `advantage_std`, with a baseline: means, and
+      the standard deviation of the advantages before `standardize`, over words
+      if they have their own.
 
     Args:
         reward: `tfcap.rewards.Reward`, or a function of strings such as
             `reward(captions, references)`, see `tfcap.rewards.TextReward`.
         decoder: `tfcap.decoding.Decoder` of discrete words.
         baseline: `Baseline`, such as `DecoderBaseline`, or function of
-            `(rewards, episode)` that returns a tensor which broadcasts to the
-            rewards; or `None`. One of shape `(B, S)` or `(B, 1)` is that of
-            all words of a sequence.
+            `(rewards, episode)` that returns a tensor that broadcasts to the
+            rewards; or `None`. A shape of `(B, S)` or `(B, 1)` is for all
+            words of a sequence.
         normalize: `"sequence"`: log probabilities are summed over the words
-            of a sequence and averaged over sequences, as the papers write it;
-            `"token"`: averaged over all words of the batch, as several
-            released codes and DAPO have it; `"length"`: averaged over the
-            words of a sequence, and then over sequences, as GRPO has it;
-            `"constant"`: summed and divided by `T`, as Dr. GRPO has it, of
-            which no caption gets more for being short.
+            of a sequence and averaged over sequences, as in the papers;
+            `"token"`: averaged over all words of the batch, as in several
+            released codes and DAPO; `"length"`: averaged over the words of a
+            sequence, and then over sequences, as in GRPO; `"constant"`: summed
+            and divided by `T`, as in Dr. GRPO, so that short captions gain
+            nothing.
         standardize: Boolean, whether the advantages of a row's samples are
             divided by the standard deviation of their rewards, so that rows
-            whose samples hardly differ weigh as much as others: GRPO, with
-            `SampleMeanBaseline`. Where they do not differ, advantages are 0,
-            whatever the baseline is. Or `"batch"`: advantages less their mean
-            over the global batch, over their standard deviation. Defaults to
-            `False`; with either, the gradient is another than that of the
-            mean reward.
+            of similar samples have the same weight: GRPO, with
+            `SampleMeanBaseline`. Equal rewards have advantages of 0 with any
+            baseline. Or `"batch"`: advantages are standardized over the global
+            batch. Either changes the gradient of the mean reward. Defaults to
+            `False`.
         name: String. Defaults to the reward's name.
         credit: `Credit`, such as `MonteCarlo`, or function of `(rewards,
             episode, reward, decoder)` that returns rewards of shape
             `(B, S, T)`; or `None`.
-        reduction: As that of `Estimator`.
+        reduction: As in `Estimator`.
         mask_unfinished: Boolean, whether captions that reach `T` words
-            without an end teach nothing; baselines and deviations still have
+            without an end have no gradient; baselines and deviations include
             their rewards, as in DAPO's overlong filtering. Defaults to
             `False`.
 
@@ -135,10 +133,10 @@ class ScoreFunction(RewardEstimator):
         check_choice(standardize, "standardize", STANDARDIZATIONS)
         if normalize == "constant" and not hasattr(decoder, "max_length"):
             raise ValueError(
-                '`normalize` must not be "constant" for references, whose '
-                "greatest length is that of a batch's padding. Received: "
+                '`normalize` must not be "constant" for references, which have '
+                "no maximum length. Received: "
                 f'decoder={type(decoder).__name__}. Use "sequence", and '
-                "divide the term by a length of your own: `term * (1 / T)`."
+                "divide the term by your own length: `term * (1 / T)`."
             )
         baseline = as_part(baseline, Baseline, "baseline")
         credit = as_part(credit, Credit, "credit")
@@ -146,9 +144,9 @@ class ScoreFunction(RewardEstimator):
         baseline = baseline or owned
         if owned not in (None, baseline):
             raise ValueError(
-                "`baseline` must be that of the `credit`, which nobody would "
-                f"train. Received: baseline={baseline!r}, and {owned!r} in "
-                f"{type(credit).__name__}. Leave it out."
+                "`baseline` must be that of the `credit`, which would not be "
+                f"trained otherwise. Received: baseline={baseline!r}, and "
+                f"{owned!r} in {type(credit).__name__}. Leave it out."
             )
         super().__init__(
             *(reward, decoder, name, _statistics(decoder, baseline), reduction),
@@ -204,9 +202,9 @@ class ScoreFunction(RewardEstimator):
         elif self.standardize:
             if rollout.weights is not None:
                 raise ValueError(
-                    '`standardize` must be False or "batch" for sequences that '
-                    "are weighed, whose deviation in a row is no sample's. "
-                    "Received: standardize=True with "
+                    '`standardize` must be False or "batch" for weighted '
+                    "sequences, whose deviation in a row is not that of "
+                    "samples. Received: standardize=True with "
                     f"{type(self.decoder).__name__}."
                 )
             advantage = _standardized(advantage, rewards, said)
@@ -214,7 +212,7 @@ class ScoreFunction(RewardEstimator):
         return losses - scores, _per_sequence(own, rollout.mask), logs
 
     def _scores(self, advantage, log_probs, counted, episode):
-        """Advantages times normalised log probabilities: `(B, S)`."""
+        """Returns advantages times normalized log probabilities, `(B, S)`."""
         advantage = ops.cast(by_word(advantage), log_probs.dtype)
         advantage = ops.stop_gradient(advantage)
         # where() rather than a product: what is absent may be infinite.
@@ -235,37 +233,37 @@ class ScoreFunction(RewardEstimator):
         return sum_over_replicas(mean_over_replicas(values, mask))
 
     def _standardized_by_batch(self, advantage, episode):
-        """Less their mean over the global batch, over their deviation."""
+        """Standardizes advantages over the global batch."""
         advantage = ops.stop_gradient(advantage)
         advantage = advantage - self._global_mean(advantage, episode)
         variance = self._global_mean(ops.square(advantage), episode)
         return divided(advantage, ops.sqrt(variance))
 
     def counted(self, rollout):
-        """The words whose log probabilities count: `(B, S, T)`.
+        """Returns the words whose log probabilities count, `(B, S, T)`.
 
-        Of a rollout that was given some words, those that were drawn.
+        In a rollout with given words, the drawn ones.
         """
         if rollout.given is None:
             return rollout.mask
         return rollout.mask * (1.0 - rollout.given)
 
     def _mean_length(self, counted, episode):
-        """Words per sequence over the global batch."""
+        """Returns words per sequence over the global batch."""
         mean = self._global_mean(ops.sum(counted, axis=-1), episode)
         # Below 1 where few words count, and 0 where none does.
         return ops.stop_gradient(ops.where(mean > 0, mean, 1.0))
 
 
 def _less(rewards, baseline):
-    """The difference, word by word where either is."""
+    """Returns the difference, word by word if either is."""
     if len(baseline.shape) != len(rewards.shape):
         rewards, baseline = by_word(rewards), by_word(baseline)
     return rewards - baseline
 
 
 def _standardized(advantage, rewards, said):
-    """Over a row's standard deviation of rewards; 0 where these are equal."""
+    """Divides by a row's deviation of rewards; 0 where these are equal."""
     check_several(rewards, "`standardize`")
     _, std = deviation(rewards, with_axes_of(said, rewards))
     if len(std.shape) < len(advantage.shape):
@@ -274,14 +272,14 @@ def _standardized(advantage, rewards, said):
 
 
 def _per_sequence(rewards, mask):
-    """Means over the words of sequences, to be logged."""
+    """Returns means over the words of sequences, to log."""
     if len(rewards.shape) == 2:
         return rewards
     return masked_mean(rewards, mask, axis=-1)
 
 
 def _statistics(decoder, baseline):
-    """Names of what is logged beside a reward, as far as it can be known."""
+    """Returns the names of the statistics of a reward."""
     names = "std", "mean_length", "clipped_ratio", "entropy"
     if getattr(decoder, "num_samples", 1) > 1:
         names = (*names, "frac_reward_zero_std")
@@ -295,7 +293,7 @@ def equal_rewards(rewards: Any, present: Any) -> Any:
 
     Args:
         rewards: Float tensor of shape `(B, S)`.
-        present: Boolean tensor of shape `(B, S)`, which samples count.
+        present: Boolean tensor of shape `(B, S)`, true for samples that count.
 
     Returns:
         Float tensor of shape `(B, 1)`, 1 for such rows.
@@ -317,8 +315,8 @@ class TeacherForcing(ScoreFunction):
             `"sequence"`.
         name: String. Defaults to `"teacher_forcing"`.
         decoder: `tfcap.decoding.Decoder` of the references, such as
-            `tfcap.decoding.ScheduledSampling`; of `MixedPrefix`, the words
-            that it gives count. Defaults to `GroundTruth()`.
+            `tfcap.decoding.ScheduledSampling`, or `MixedPrefix`, whose given
+            words count. Defaults to `GroundTruth()`.
 
     Example:
 
@@ -355,21 +353,20 @@ class Pathwise(RewardEstimator):
     loss = -reward(words)
     ```
 
-    The gradient reaches the speaker through the word channel: exactly, where
-    it passes whole distributions, and by its straight-through estimate, where
-    it passes words.
+    The gradient reaches the speaker through the word channel: it is exact for
+    whole distributions, and a straight-through estimate for words.
 
-    The decision to stop has no gradient in this, but through the vector of
-    the end token; with `ExpectedEnding` it has.
+    The decision to stop has a gradient only through the vector of the end
+    token; `ExpectedEnding` has all of it.
 
     Args:
         reward: `tfcap.rewards.Reward` that is differentiable.
         decoder: `tfcap.decoding.Decoder` whose words carry gradients.
         name: String. Defaults to the reward's name.
-        reduction: As that of `Estimator`.
+        reduction: As in `Estimator`.
 
     Raises:
-        ValueError: If no gradient could pass.
+        ValueError: If no gradient can pass.
 
     Example:
 
@@ -412,25 +409,24 @@ reward=ConstantReward. Use ScoreFunction, which needs the reward's values only.
 
 
 class ListenerLoss(Pathwise):
-    """Differentiates a reward by its network, and not by the words.
+    """Differentiates a reward with respect to its network, not the words.
 
     ```
     loss = -reward(stop_gradient(words))
     ```
 
-    What a listener learns from when the words are nobody's fault: human ones,
-    those of a speaker that is frozen, or of one that has its turn later. Any
-    decoder will do.
+    A listener learns by it from human words, from those of a frozen speaker,
+    or of a speaker that is trained in other steps. It takes any decoder.
 
     Args:
         reward: `tfcap.rewards.Reward` that is differentiable, such as
-            `tfcap.rewards.Retrieval`, and computed by who learns.
+            `tfcap.rewards.Retrieval`, of the network that learns.
         decoder: `tfcap.decoding.Decoder`.
-        name, reduction: As those of `Pathwise`.
+        name, reduction: As in `Pathwise`.
 
     Raises:
-        ValueError: If the reward, or a term of it, has no gradient or is
-            built with `learning=False`.
+        ValueError: If the reward, or a term of it, has no gradient or was
+            made with `learning=False`.
 
     Reference:
 
@@ -445,22 +441,22 @@ class ListenerLoss(Pathwise):
         if not getattr(self.reward, "learning", True):
             raise ValueError(
                 "`reward` must train its network for ListenerLoss. Received: "
-                f"reward={self.reward.name!r} with learning=False. Give it, or "
-                "its terms, `learning=True`."
+                f"reward={self.reward.name!r} with learning=False. Make it, or "
+                "its terms, with `learning=True`."
             )
 
 
 class SupervisedLoss(Estimator):
     """A loss that a function computes from an episode.
 
-    A second learner is often trained by an ordinary loss: on
-    labels, or on what the speaker said.
+    A second learner is often trained by an ordinary loss, on labels or on the
+    speaker's words.
 
     Args:
         function: Callable from an `Episode` to losses of shape `(B, S)`.
         name: String.
-        decoders: Tuple of `tfcap.decoding.Decoder`, those that `function` asks
-            the episode for.
+        decoders: Tuple of `tfcap.decoding.Decoder` whose words `function`
+            reads.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Rewards: what is wanted of the words that were said."""
+"""Rewards of generated captions and answers."""
 
 from tfcap.rewards.critics import DialogScore
 from tfcap.rewards.critics import Grammar

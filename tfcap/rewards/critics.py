@@ -1,4 +1,4 @@
-"""Judgements of networks that tell human words from generated ones."""
+"""Rewards by networks that distinguish human from generated words."""
 
 from typing import Any
 
@@ -24,19 +24,18 @@ class MatchProbability(Reward):
     reward = sigmoid(logits(embed_images(image), embed_texts(caption)))
     ```
 
-    An adversary: `tfcap.objectives.DiscriminatorLoss` trains it to tell
-    captions of the speaker from human ones, of this image and of others.
-    Differentiable by the words, too, where the retriever is.
+    An adversary: `tfcap.objectives.DiscriminatorLoss` trains it to distinguish
+    the speaker's captions from human ones, of this image and of others. It is
+    differentiable with respect to the words if the retriever is.
 
     Args:
         evaluator: Object with `logits(images, texts)`, from embeddings of
-            images `(B, D)` and their texts `(B, S, D)` to `(B, S)`, and with
-            the methods of a retriever if none is given, such as
-            `tfcap.models.CaptionEvaluator`; or without them, such as
-            `tfcap.models.PairDiscriminator`.
-        retriever: Object that embeds for the evaluator and stays as it is,
-            as that of `tfcap.rewards.BidirectionalContrastive`. Defaults to
-            the evaluator.
+            images `(B, D)` and their texts `(B, S, D)` to `(B, S)`. It may
+            embed them itself, as `tfcap.models.CaptionEvaluator` does, or
+            take a retriever's embeddings, as `tfcap.models.PairDiscriminator`.
+        retriever: Fixed retriever that embeds for the evaluator, as in
+            `tfcap.rewards.BidirectionalContrastive`. Defaults to the
+            evaluator.
         name: String. Defaults to `"match_probability"`.
 
     Example:
@@ -81,7 +80,7 @@ class MatchProbability(Reward):
 
 
 def check_evaluator(evaluator, retriever):
-    """Rejects what cannot judge pairs, by itself or by embeddings."""
+    """Rejects an evaluator that cannot score pairs."""
     if retriever is None:
         check_embedder(evaluator, "evaluator")
     else:
@@ -96,8 +95,8 @@ class DialogScore(Reward):
     reward = -tau * log(1 + exp((e . f(truth) - e . f(answer)) / tau))
     ```
 
-    with `e` the critic's reading of the question and `f` of an answer. Where
-    there are several human answers, the mean over those that are present.
+    with `e` the discriminator's encoding of the question and `f` that of an
+    answer. Of several human answers, the mean over the present ones.
 
     Args:
         discriminator: Object with `encode(inputs, training)`, returning `e` of
@@ -105,12 +104,12 @@ class DialogScore(Reward):
             `(B, S, D)` from tokens `(B, S, T)` or words `(B, S, T, V)`; such
             as `tfcap.models.DialogDiscriminator`.
         learning: Boolean, whether the discriminator is itself being trained
-            on this reward, so that gradients reach everything it read.
+            on this reward, so that gradients reach all of its inputs.
             Defaults to `False`: it runs in inference mode, and `e` and
             `f(truth)` are constants.
-        temperature: Float, tau. The less it is, the less an answer gains
-            once it scores above the human one: as it goes to 0, the reward
-            is that of a hinge. Defaults to `1.0`, as in the paper.
+        temperature: Float, tau. At a low one, an answer gains little once it
+            scores above the human one; in the limit of 0 the reward is a
+            hinge. Defaults to `1.0`, as in the paper.
 
     Example:
 
@@ -125,8 +124,8 @@ class DialogScore(Reward):
     Reference:
 
     - Lu et al., Best of Both Worlds, NIPS 2017, equation 5. The released code
-      keeps the discriminator's dropout on and adds its norm penalty; here it
-      is a fixed judge.
+      keeps the discriminator's dropout on and adds its norm penalty; here the
+      discriminator is fixed and runs in inference mode.
     """
 
     differentiable = True
@@ -174,10 +173,10 @@ class Grammar(Reward):
     reward = sigmoid(logits(caption))
     ```
 
-    A judge that is trained once, on corrupted captions, and stays as it is:
-    it knows the mistakes that it was shown, and not those that a speaker finds
-    out, as an adversary like that of `tfcap.rewards.MatchProbability` would.
-    Differentiable by the words, too.
+    The classifier is trained once, on corrupted captions: it knows their
+    mistakes, while an adversary such as `tfcap.rewards.MatchProbability` also
+    learns those of the speaker. It is differentiable with respect to the
+    words.
 
     Args:
         classifier: Object with `logits(words, mask)`, from tokens `(B, S, T)`

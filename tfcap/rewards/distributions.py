@@ -1,4 +1,4 @@
-"""Rewards of how likely words are: to a reference, and to their speaker."""
+"""Rewards of likelihoods: under a reference model, and under the speaker."""
 
 from typing import Any
 
@@ -19,17 +19,16 @@ class KLPenalty(Reward):
     E[reward] = -KL(speaker || reference)
     ```
 
-    over whole captions: log probability under the reference less that under
-    the speaker, of which the score-function estimator is without bias. It
-    keeps a speaker that is trained for a reward from leaving the language
-    that it has learned from people. As a loss, such as GRPO's, it is
-    `tfcap.methods.grpo()`. Words that the decoder suppresses, and
-    n-grams that it does not repeat, are impossible to the reference, too;
-    `top_k` and `top_p` are the speaker's alone.
+    over whole captions: the log probability under the reference minus that
+    under the speaker, for which the score-function estimator is unbiased. It
+    keeps a speaker that is trained for a reward close to the language of
+    human captions. `tfcap.methods.grpo()` has it as a loss. Words that the
+    decoder suppresses, and n-grams that it does not repeat, are impossible
+    under the reference, too; `top_k` and `top_p` apply to the speaker alone.
 
     Args:
-        reference: `tfcap.decoding.Speaker` of the same vocabulary, which stays
-            as it is, such as a copy of the speaker before training.
+        reference: Fixed `tfcap.decoding.Speaker` of the same vocabulary, such
+            as a copy of the speaker before training.
         name: String. Defaults to `"kl_penalty"`.
 
     Example:
@@ -61,7 +60,7 @@ class KLPenalty(Reward):
 
 
 def reference_log_probs(reference: Any, rollout: Any, episode: Any) -> Any:
-    """Log probabilities `(B, S, T)` under a reference, without gradient."""
+    """Computes log probabilities `(B, S, T)` under a reference model."""
     check_vocabulary(reference, episode, "reference")
     state = reference.begin(episode.inputs, training=False)
     return ops.stop_gradient(episode.scores_by(reference, state, rollout))
@@ -75,10 +74,10 @@ class Surprisal(Reward):
     gradient of the entropy = E[reward * gradient of log p(caption)]
     ```
 
-    so that `ScoreFunction(reward + 0.01 * Surprisal(), ...)` is trained for
-    the reward and for the entropy of whole captions, of which long ones have
-    more. Word by word it is the entropy bonus of reinforcement learning: every
-    word has credit for itself alone, and nothing is gained by speaking on.
+    so that `ScoreFunction(reward + 0.01 * Surprisal(), ...)` trains for the
+    reward and the entropy of whole captions, which grows with their length.
+    Word by word it is the entropy bonus of reinforcement learning: every word
+    gets the credit of itself alone, and longer captions gain nothing.
 
     ```
     gradient of the entropy of word t, given those before
@@ -86,8 +85,8 @@ class Surprisal(Reward):
     ```
 
     Args:
-        per_word: Boolean, whether the reward is of every word, `(B, S, T)`.
-            Defaults to `False`.
+        per_word: Boolean, whether every word has its own reward,
+            `(B, S, T)`. Defaults to `False`.
         name: String. Defaults to `"surprisal"`.
 
     Example:

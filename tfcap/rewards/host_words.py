@@ -1,4 +1,4 @@
-"""Words of captions that are spoken in pieces of words."""
+"""Words of captions whose ids are pieces of words."""
 
 import collections
 import functools
@@ -16,22 +16,21 @@ from tfcap.text import caption_tokenize
 
 
 class HostWords:
-    """Numbers the words of captions, which it reads as strings.
+    """Numbers the words of captions, decoded to strings.
 
-    The ids of a tokenizer are pieces of words, and a score of n-grams is one
-    of words: captions and references are decoded on the host, split as an
-    evaluation splits them, and their words numbered. The score itself stays
-    in the graph. Captions that were read before are remembered; a new one
-    takes 0.05 ms, for which processes of workers would not pay.
+    The ids of a tokenizer are pieces of words, while n-gram scores count
+    words: captions and references are decoded on the host, tokenized as in an
+    evaluation, and their words numbered. The score itself is computed in the
+    graph. Captions are cached; a new one takes 0.05 ms.
 
-    Of a caption of T ids the first `T + T // 2` words count, and its end.
+    Of a caption of T ids, the first `T + T // 2` words and its end count.
 
     Args:
         vocabulary: Object that decodes the ids, see
             `tfcap.text.as_vocabulary()`.
         words: Sequence of words, which get the ids of
-            `tfcap.text.Vocabulary(words)`; others get ids beyond. Defaults to
-            none.
+            `tfcap.text.Vocabulary(words)`; other words get larger ids.
+            Defaults to none.
         count_eos: Boolean, whether the end token is a word. Defaults to
             `True`.
     """
@@ -105,5 +104,5 @@ class HostWords:
 
 
 def _width(length):
-    """Words and end of a caption of some ids, of which some are two words."""
+    """Returns the maximum number of words of a caption, with its end."""
     return length + length // 2 + 1

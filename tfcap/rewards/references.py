@@ -1,4 +1,4 @@
-"""Rewards that compare captions with those that people wrote, by ids."""
+"""Rewards that compare captions with human references, by ids."""
 
 import numpy as np
 from keras import ops
@@ -32,36 +32,35 @@ _LONGEST = 4096.0
 
 
 class ReferenceReward(Reward):
-    """Scores captions by how they resemble those that people wrote.
+    """Scores captions by their similarity to human references.
 
     The references are part of the batch, `inputs["references"]`, integers of
     shape `(B, N, T)`: N captions of each image, ended by the end token and
-    padded with the speaker's `pad`, of any length of their own; a row of
-    padding is not a caption, where images have unlike numbers of them. An image
-    without any gives 0. A start token that they begin with, the speaker's
-    `bos`, is left out.
+    padded with the speaker's `pad`. A row of padding is absent, and an image
+    without references gives 0. A start token, the speaker's `bos`, is left
+    out.
 
-    Where the ids of the speaker's vocabulary are pieces of words, captions and
-    references are decoded on the host, and their words are compared.
+    If ids are pieces of words, captions and references are decoded on the
+    host, and their words are compared.
 
     To write one, override `score()`, a function of tensors alone.
 
     Args:
         name: String, under which it is logged.
-        count_eos: Boolean, whether the end token counts as a word, the same
-            one where a speaker has several. Defaults to `True`: else captions
-            that stop too late or in the middle of a phrase lose nothing. A
-            caption of no words then still shares it with every reference,
-            which BLEU-1 and ROUGE-L pay for a little.
+        count_eos: Boolean, whether the end token counts as a word, so that
+            captions lose if they stop too late or within a phrase. Several end
+            tokens count as one. A caption without words shares it with every
+            reference, which BLEU-1 and ROUGE-L reward a little. Defaults to
+            `True`.
         references: String, the key of the references. Defaults to
             `"references"`.
-        jit_compile: Boolean, whether to compile the score with XLA, on
-            TensorFlow, where it then costs a fraction; the rest of the step
-            is left as it is. Defaults to `True`. Every new shape of captions
-            or references is compiled once: pad them to fixed lengths.
-        vocabulary: Vocabulary or tokenizer of the ids, which tells whether
-            they are words, see `tfcap.text.as_vocabulary()`. Defaults to the
-            attribute `vocabulary` of the speaker; without one, ids are words.
+        jit_compile: Boolean, whether to compile the score, but not the rest
+            of the step, with XLA on TensorFlow, where it then costs a
+            fraction. Every new shape of captions or references is compiled
+            once: pad them to fixed lengths. Defaults to `True`.
+        vocabulary: Vocabulary or tokenizer of the ids, see
+            `tfcap.text.as_vocabulary()`. Defaults to the attribute
+            `vocabulary` of the speaker; without one, ids are words.
     """
 
     #: Words that have ids of their own, where strings are compared.
@@ -116,7 +115,7 @@ class ReferenceReward(Reward):
         return self._readers[id(source)]
 
     def known_vocabulary(self, episode):
-        """The vocabulary of the ids; `None` where nobody names one."""
+        """Returns the vocabulary of the ids, or `None`."""
         found = self.vocabulary
         if found is None:
             found = getattr(episode.speaker, "vocabulary", None)
@@ -145,7 +144,7 @@ class ReferenceReward(Reward):
 
 
 def with_one_end(words, eos, counted):
-    """Words whose ends are all the first of `eos`, or no word.
+    """Replaces every end token by the first of `eos`, or by no word.
 
     Args:
         words: Integer tensor, -1 for no word.
@@ -160,7 +159,7 @@ def with_one_end(words, eos, counted):
 
 
 def human_captions(episode, key: str, reward: str):
-    """The references of a batch.
+    """Returns the references of a batch.
 
     Returns:
         Integer tensor of shape `(B, N, T)`.
@@ -170,8 +169,8 @@ def human_captions(episode, key: str, reward: str):
         key,
         "the human captions of every image, integers of shape (B, N, T), for "
         f"the reward {reward!r}",
-        "Add them to the batches, or name their key in the reward's "
-        "`references`, which a function of strings has as "
+        "Add them to the batches, or pass their key as `references` of the "
+        "reward; for a function of strings, make it "
         "`tfcap.rewards.TextReward(function, references=...)`.",
         pad=getattr(episode.speaker, "pad", 0),
     )
@@ -192,28 +191,26 @@ class CIDErD(ReferenceReward):
              (similarity_n * penalty)
     ```
 
-    Everything is computed inside the graph, on ids; no word is looked up on
-    the host, unless ids are pieces of words.
+    It counts ids, without strings, unless ids are pieces of words.
 
     Args:
         document_frequencies: `tfcap.text.DocumentFrequencies` of the training
-            corpus; of words in strings, where the speaker's ids are pieces of
-            words. Whether the end token counts is decided there.
+            corpus; of strings, if the speaker's ids are pieces of words. They
+            determine whether the end token counts.
         sigma: Float, difference in length that costs a factor `exp(-1/2)`.
             Defaults to `6.0`.
         references: String, the key of the references in the batch, integers
             of shape `(B, N, T)`: N captions of each image, padded with the
-            speaker's `pad`; a row of padding is not a caption, and an image
-            without any gives 0. Defaults to `"references"`.
+            speaker's `pad`; a row of padding is absent, and an image without
+            references gives 0. Defaults to `"references"`.
         jit_compile: Boolean, whether to compile the score with XLA, on
             TensorFlow, where it then costs a fraction. Every new shape of
             captions or references is compiled once: pad them to fixed
             lengths. Defaults to `True`.
-        vocabulary: Vocabulary or tokenizer of the ids, which tells whether
-            they are words, see `tfcap.text.as_vocabulary()`; where they are
-            pieces of words, captions are decoded on the host, and their words
-            compared. Defaults to the attribute `vocabulary` of the speaker;
-            without one, ids are words.
+        vocabulary: Vocabulary or tokenizer of the ids, see
+            `tfcap.text.as_vocabulary()`; if they are pieces of words, captions
+            are decoded on the host, and their words compared. Defaults to the
+            attribute `vocabulary` of the speaker; without one, ids are words.
         name: String. Defaults to `"cider_d"`.
 
     Raises:
@@ -236,8 +233,8 @@ class CIDErD(ReferenceReward):
     Reference:
 
     - Vedantam et al., CIDEr, CVPR 2015, equation 12; equal to the CiderD of
-      self-critical.pytorch, which counts the end token, and whose length is
-      the number of bigrams
+      self-critical.pytorch, which counts the end token, and takes the number
+      of bigrams as length
     """
 
     def __init__(
@@ -263,12 +260,12 @@ class CIDErD(ReferenceReward):
         if (reader is None) != (self.words is None):
             strings = "ids" if self.words is None else "strings"
             raise ValueError(
-                "`document_frequencies` must be those of words of strings, and "
-                f"the `vocabulary` known to the reward {self.name!r}, where "
-                "the speaker's ids are pieces of words; and only there. "
-                f"Received: counts of {strings}. Count "
+                "`document_frequencies` must count the words of strings if the "
+                "speaker's ids are pieces of words, with a `vocabulary` of the "
+                f"reward {self.name!r}, and ids otherwise. Received: counts of "
+                f"{strings}. Count "
                 "`DocumentFrequencies.from_references(captions)` of strings, "
-                "and pass the tokenizer of the speaker; or count with its "
+                "and pass the speaker's tokenizer; or count with its "
                 "`tfcap.text.Vocabulary`."
             )
         if reader is None:
@@ -311,7 +308,7 @@ class CIDErD(ReferenceReward):
 
 
 def _bigrams(words):
-    """Number of bigrams of sentences: what CIDEr-D takes for their length."""
+    """Returns the number of bigrams of sentences, their length in CIDEr-D."""
     return ops.maximum(sentence_lengths(words) - 1.0, 0.0)
 
 
@@ -324,33 +321,31 @@ class BLEU(ReferenceReward):
              * exp(min(1 - closest_length / length, 0))
     ```
 
-    An n-gram counts no more often than in the reference that holds it most
-    often; the closest length is that of the reference closest in length, the
-    shorter of two.
+    The matches of an n-gram are limited by its largest count in a reference;
+    the closest length is that of the reference closest in length, the shorter
+    of two.
 
     Args:
         max_order: Integer `K`, longest n-gram. Defaults to `4`.
-        smoothing: How an order without a match is treated. None takes
-            `(matches + 1e-15) / (n-grams + 1e-9)`, as pycocoevalcap does:
-            such a caption gets about 0, and so does one that is too short for
-            the order. `"add_one"` adds 1 to both for orders above 1;
-            `"floor"` counts 0.1 matches instead of none; `"exponential"`
-            counts 1/2 for the first order without one, 1/4 for the second,
-            and so on; with these three a caption without any matching word
-            gets 0, with the last two also one of fewer than `K` words, be it
-            perfect. A smoothed reward still ranks captions that share no
-            4-gram with a reference. Defaults to None.
-        order_weights: Sequence of `K` numbers: the reward is BLEU-1 to BLEU-K
-            so weighted and added up, at the cost of one. Defaults to None,
-            BLEU-K alone.
-        count_eos: Boolean, whether the end token counts as a word. Defaults
-            to `True`: else captions that stop too late or in the middle of a
-            phrase lose nothing.
+        smoothing: Treatment of orders without a match. `None` takes
+            `(matches + 1e-15) / (n-grams + 1e-9)`, as in pycocoevalcap: such a
+            caption, and one that is too short for the order, gets about 0.
+            `"add_one"` adds 1 to both for orders above 1; `"floor"` counts
+            0.1 matches; `"exponential"` counts 1/2 for the first order
+            without a match, 1/4 for the second, and so on. With these three, a
+            caption without any matching word gets 0; with the last two, so
+            does a caption of fewer than `K` words. A smoothed reward ranks
+            captions that share no 4-gram with a reference. Defaults to `None`.
+        order_weights: Sequence of `K` numbers, weights of BLEU-1 to BLEU-K,
+            whose sum costs as much as one of them. Defaults to `None`, BLEU-K
+            alone.
+        count_eos: Boolean, whether the end token counts as a word, so that
+            captions lose if they stop too late or within a phrase. Defaults to
+            `True`.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
         jit_compile: Boolean, see `tfcap.rewards.CIDErD`. Defaults to `True`.
-        vocabulary: As that of `tfcap.rewards.CIDErD`. Defaults to the
-            speaker's.
+        vocabulary: As in `tfcap.rewards.CIDErD`. Defaults to the speaker's.
         name: String. Defaults to `"bleu_"` and the order, or `"bleu"` for
             several.
 
@@ -385,9 +380,9 @@ class BLEU(ReferenceReward):
         check_smoothing(smoothing)
         if order_weights is not None and len(order_weights) != max_order:
             raise ValueError(
-                "`order_weights` must hold a number for each of BLEU-1 to "
+                "`order_weights` must hold one number for each of BLEU-1 to "
                 f"BLEU-{max_order}. Received: order_weights={order_weights!r}. "
-                "Set `max_order` to their number."
+                "Set `max_order` to the number of weights."
             )
         self.smoothing = smoothing
         self.order_weights = order_weights
@@ -423,12 +418,12 @@ class BLEU(ReferenceReward):
 def sentence_bleu(
     own, counts, lengths, others, smoothing=None, effective_order: bool = False
 ):
-    """BLEU-1 to BLEU-K; of `effective_order`, over the orders that there are.
+    """Computes BLEU-1 to BLEU-K; `effective_order` leaves out empty orders.
 
     Args:
-        own: Float tensor of shape `(..., K, T)`, how often the n-grams at each
-            word are in the sentence itself.
-        counts: Float tensor of the same shape, how often at most in one of
+        own: Float tensor of shape `(..., K, T)`, counts of the n-grams at each
+            word in the sentence itself.
+        counts: Float tensor of the same shape, their largest count in one of
             the references.
         lengths: Float tensor of shape `(...)`, words of the sentence.
         others: Float tensor of shape `(...)`, words of the reference.
@@ -477,12 +472,12 @@ def _smoothed(correct, guess, orders, smoothing):
 
 
 def closest_length(lengths, others, present):
-    """Length of the reference closest in length, of two the shorter.
+    """Returns the length of the reference closest in length, or the shorter.
 
     Args:
         lengths: Float tensor of shape `(B, S)`.
         others: Float tensor of shape `(B, S, N)`, or one that broadcasts.
-        present: Float tensor of the shape of `others`, 0 where there is none.
+        present: Float tensor of the shape of `others`, 0 where absent.
 
     Returns:
         Float tensor of shape `(B, S)`.
@@ -504,16 +499,15 @@ class ROUGEL(ReferenceReward):
              / (recall + beta**2 * precision),  beta = 1.2
     ```
 
-    The words leave the graph: `tfcap.text.rouge_l` scores them on the host.
+    `tfcap.text.rouge_l` scores the words on the host.
 
     Args:
-        count_eos: Boolean, whether the end token counts as a word. Defaults
-            to `True`: else captions that stop too late or in the middle of a
-            phrase lose nothing.
+        count_eos: Boolean, whether the end token counts as a word, so that
+            captions lose if they stop too late or within a phrase. Defaults to
+            `True`.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
-        vocabulary: As that of `tfcap.rewards.CIDErD`. Defaults to the
-            speaker's.
+        vocabulary: As in `tfcap.rewards.CIDErD`. Defaults to the speaker's.
         name: String. Defaults to `"rouge_l"`.
 
     Example:
@@ -561,8 +555,8 @@ class PairwiseDiversity(Reward):
     reward_j = mean over k != j of distance(y_j, y_k)
     ```
 
-    Rewarding it explores whole captions, where an entropy bonus explores
-    words. Distances are symmetric, which makes
+    This reward explores whole captions, while an entropy bonus explores words.
+    Since distances are symmetric,
 
     ```
     gradient of sum_y sum_y' distance(y, y') p(y) p(y')
@@ -571,26 +565,26 @@ class PairwiseDiversity(Reward):
 
     so that the objective of the paper, `alpha` times CIDEr plus `1 - alpha`
     times diversity, is `alpha` times one `ScoreFunction` plus
-    `2 * (1 - alpha)` times another, on the same rollout. The 2 stands for the
+    `2 * (1 - alpha)` times another, on the same rollout. The factor 2 is the
     effect of a sample on the rewards of the others, so that the credit is
-    the reward alone; `"self_bleu"` is not symmetric, and the factor is no
-    more than an approximation there. Samples that are all alike have equal
-    rewards: with their mean for a baseline, no gradient. Of references,
-    those that are absent are nobody's other; one without another gets 0.
+    the reward alone; for `"self_bleu"`, which is not symmetric, it is an
+    approximation. Identical samples have equal rewards, and thus no gradient
+    with their mean as baseline. Absent references are ignored; a single one
+    gets 0.
 
     Args:
-        distance: `"bleu"`: 2 minus BLEU-3 minus BLEU-4 of either caption
-            against the other, in both directions, averaged, from 0 to 2;
-            `"self_bleu"`, of no pairs: 2 minus BLEU-3 minus BLEU-4 of a caption
-            with all others as its references, from 0 to 2, as in code of the
-            paper's first author. Defaults to `"bleu"`.
+        distance: `"bleu"`: 2 minus BLEU-3 minus BLEU-4 between two captions,
+            averaged over both directions, from 0 to 2; `"self_bleu"`: 2 minus
+            BLEU-3 minus BLEU-4 of a caption with all others as references,
+            from 0 to 2, as in code of the paper's first author. Defaults to
+            `"bleu"`.
         count_eos: Boolean, whether the end token counts as a word. Defaults
             to `True`.
         jit_compile: Boolean, see `tfcap.rewards.CIDErD`. Defaults to `True`.
         name: String. Defaults to `"pairwise_diversity"`.
 
     Raises:
-        ValueError: While a step is traced, if there is one sample an image.
+        ValueError: While a step is traced, if an image has a single sample.
 
     Example:
 
@@ -606,10 +600,10 @@ class PairwiseDiversity(Reward):
 
     - Chen and Jin, Better Captioning with Sequence-Level Exploration, CVPR
       2020, equations 8 to 16. The paper sums over `k = j` as well and
-      divides by the number of samples: its weight on the same gradient is
-      smaller by `(S - 1) / S`. A caption shorter than an n-gram has BLEU of
-      the orders that it is long enough for; with the constants of the usual
-      code it would be unlike itself.
+      divides by the number of samples, which scales the same gradient by
+      `(S - 1) / S`. Short captions have BLEU of the orders that they are long
+      enough for; with the constants of the usual code, such a caption would
+      differ from itself.
     """
 
     compares_samples = True

@@ -1,4 +1,4 @@
-"""Rewards of images and texts in one space: retrieval, and its scores."""
+"""Rewards of a retriever of images and texts."""
 
 import functools
 from typing import Any
@@ -29,51 +29,50 @@ NAMES = {"image": "text_to_image", "text": "image_to_text"}
 
 
 class Retrieval(Reward):
-    """Rewards captions by which a listener tells an image from others.
+    """Rewards captions by which a listener retrieves their image.
 
     ```
     reward = -(hinge of the other images given the caption
                + hinge of the other captions given the image)
     ```
 
-    with the hinges of `tfcap.losses.hinge_retrieval_loss()`, over what is said
+    with the hinges of `tfcap.losses.hinge_retrieval_loss()` over the captions
     of all images of the batch. At most 0.
 
-    Speaker and listener may learn from it together: it is differentiable by
-    the words and by everything that the listener reads them with, unless the
-    listener says of itself that it is not `differentiable`. A speaker
-    and a listener that have given up show in the `collapse_ratio` that is
-    logged, the loss over `2 * margin`; see `tfcap.training.CollapseWarning`.
+    Speaker and listener may learn from it together: it is differentiable with
+    respect to the words and the listener's weights, unless the attribute
+    `differentiable` of the listener is `False`. The logged `collapse_ratio`,
+    the loss over `2 * margin`, shows a collapse of both; see
+    `tfcap.training.CollapseWarning`.
 
     Args:
         listener: Object with `embed_images(image, training)`, from `(B, P, D)`
             to `(B, D)`, and `embed_texts(words, mask, training)`, from tokens
             `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`; such as
-            `tfcap.models.RetrievalListener`. Its attribute `image_key`, if it
-            has one, names the entry of the batch that it sees images in.
-            Where its attribute `differentiable` is `False`, it is given
-            tokens only.
+            `tfcap.models.RetrievalListener`. Its optional attribute
+            `image_key` names the entry of the batch with its images. If its
+            attribute `differentiable` is `False`, it reads tokens only.
         margin: Float. Defaults to `0.2`.
         negatives: `"hardest"`, `"sum"`, or a number or `keras.Variable` in
-            between; see `tfcap.losses.hinge_retrieval_loss()`. A variable,
-            as one that weighs this reward, is in no checkpoint: the callback
-            that changes it restores it, see `Reward`. Defaults to `"hardest"`.
+            between; see `tfcap.losses.hinge_retrieval_loss()`. Checkpoints do
+            not hold a variable: the callback that changes it restores it, see
+            `Reward`. Defaults to `"hardest"`.
         directions: Tuple of `"image"` and `"text"`. Defaults to both.
         learning: Boolean, whether the listener is itself being trained on this
-            reward. If not it runs in inference mode, and its images are
+            reward. If not, it runs in inference mode, and its images are
             constants; set its `trainable` to `False`, too. Defaults to `True`.
-        distractors: String, the key in the batch of more images, `(N, P, D)`,
-            that no caption describes; or `None`.
-        same: String, the key in the batch of integers `(B,)` by which rows
-            that show the same image are known; or `None` where all differ.
+        distractors: String, the key in the batch of additional images
+            `(N, P, D)` that no caption describes; or `None`.
+        same: String, the key in the batch of integers `(B,)`, equal for rows
+            that show the same image; or `None` if all differ.
         name: String. Defaults to `"retrieval"`.
-        credit: `"batch"` or `"own"`, what `ScoreFunction` weighs the words of
-            a caption with, and `ExpectedEnding` its endings. `"batch"`: its
-            reward plus what it adds to the rewards of the others as a negative
-            of theirs, an unbiased estimate of the gradient of the expected
+        credit: `"batch"` or `"own"`, the weight of a caption's words in
+            `ScoreFunction`, and of its endings in `ExpectedEnding`. `"batch"`:
+            its reward plus its effect on the rewards of the others as their
+            negative, an unbiased estimate of the gradient of the expected
             reward. `"own"`: its reward alone, as in the released code, which
-            leaves a part of that gradient out. Through words `Pathwise` always
-            has all of it. Defaults to `"batch"`.
+            leaves out a part of that gradient. `Pathwise` always has the
+            whole gradient. Defaults to `"batch"`.
 
     Example:
 
@@ -88,9 +87,9 @@ class Retrieval(Reward):
     Reference:
 
     - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
-      2019, section 3. The released code sums over the batch where estimators
-      take the mean: the weight of its term is B times as large. Its
-      REINFORCE gives a caption its own reward: `credit="own"`.
+      2019, section 3. The released code sums over the batch, while estimators
+      take the mean: its weight of this term is B times as large. Its REINFORCE
+      has `credit="own"`.
     - Liu et al., Show, Tell and Discriminate, ECCV 2018, for the distractors
     """
 
@@ -174,57 +173,57 @@ class BidirectionalContrastive(Reward):
     reward = mean or sum of both
     ```
 
-    At small temperatures the similarity of the pair less that of its best
-    rival: the contrast is the baseline, and an estimator needs no other. Other
-    texts are the rest of what is scored and what `texts` say, of all images
-    of the batch, the caption's own included: where the greedy caption is
-    among them, a caption must beat it. Other images are those of the batch
+    At small temperatures it is the similarity of the pair minus that of its
+    best rival: the contrast is a baseline, and an estimator needs no other.
+    Rival texts are the other scored captions and those of `texts`, of all
+    images of the batch, the caption's own included: if the greedy caption is
+    among them, a caption must beat it. Rival images are those of the batch
     and their neighbors.
 
     `ScoreFunction(reward, GroundTruth())` is reward-weighted teacher forcing.
-    Of words that are searched or given there is no expectation over samples:
-    set `credit="own"`. Where most rewards are negative, words are mostly
-    unlearned; a constant lifts them, `reward + 0.0125 * ConstantReward()`.
+    Words that are searched or given are not samples: set `credit="own"` for
+    them. If most rewards are negative, words are mostly unlearned; a constant
+    raises the rewards, `reward + 0.0125 * ConstantReward()`.
 
     Args:
         retriever: Object with `embed_images(image, training)`, from
             `(B, P, D)` to `(B, D)`, and `embed_texts(words, mask, training)`,
             from tokens `(B, S, T)` or words `(B, S, T, V)` to `(B, S, D)`,
-            unit vectors; such as `tfcap.models.RetrievalListener`. Where its
-            attribute `differentiable` is `False`, it is given tokens only.
-        texts: Iterable of decoders, what others say: the greedy caption, the
-            human one. Give those of the estimators themselves, the same
-            objects: what is scored is then left out of its own rivals.
-            The batch has the images, `(B, P, D)`, or their embeddings,
-            `(B, D)`, unit vectors, too, under its attribute `image_key` if it
+            unit vectors; such as `tfcap.models.RetrievalListener`. If its
+            attribute `differentiable` is `False`, it reads tokens only. The
+            batch holds the images, `(B, P, D)`, or their embeddings, unit
+            vectors `(B, D)`, under the retriever's attribute `image_key` if it
             has one, else under `"image"`.
-        neighbors: String, the key in the batch of M more images for each,
-            `(B, M, P, D)`, or of their embeddings, `(B, M, D)`, which are
-            rivals of all; or `None`.
-        same: String, the key in the batch of integers `(B,)` by which rows
-            that show the same image are known; or `None` where all differ.
+        texts: Iterable of decoders whose captions are rivals, such as the
+            greedy or the human one. Pass the estimators' own decoder objects,
+            so that a scored caption is not its own rival.
+        neighbors: String, the key in the batch of M additional images for
+            each row, `(B, M, P, D)`, or of their embeddings, `(B, M, D)`,
+            which are rivals of all rows; or `None`.
+        same: String, the key in the batch of integers `(B,)`, equal for rows
+            that show the same image; or `None` if all differ.
         neighbor_same: String, the key in the batch of integers `(B, M)`,
-            numbers of the neighbors as in `same`, by which an image of the
+            numbers of the neighbors as in `same`, so that an image of the
             batch that is another's neighbor is not its own rival; or `None`
-            where no neighbor is of the batch.
+            if no neighbor is in the batch.
         temperature: Float or `keras.Variable`. Defaults to `0.01`.
-        directions: Tuple of `"image"` and `"text"`, what rivals are looked
-            for among. Defaults to both.
+        directions: Tuple of `"image"` and `"text"`, the kind of the rivals.
+            Defaults to both.
         combine: `"mean"` or `"sum"`, of both directions. Defaults to
             `"mean"`.
         siblings: Boolean, whether other texts of the same image are rivals.
             Defaults to `True`.
         learning: Boolean, whether the retriever is itself being trained on
-            this reward. If not it runs in inference mode, and its images are
+            this reward. If not, it runs in inference mode, and its images are
             constants; set its `trainable` to `False`, too. Defaults to
             `False`.
         name: String. Defaults to `"bidirectional_contrastive"`.
-        credit: `"batch"` or `"own"`, what `ScoreFunction` weighs the words of
-            a caption with. `"batch"`: its reward plus what it adds to the
-            rewards of the others as a rival of theirs, an unbiased estimate
-            for sampled words. `"own"`: its reward alone, as in equation 3 of
-            the paper, for words that are searched or given. `Pathwise` does
-            not read it. Defaults to `"batch"`.
+        credit: `"batch"` or `"own"`, the weight of a caption's words in
+            `ScoreFunction`. `"batch"`: its reward plus its effect on the
+            rewards of the others as their rival, an unbiased estimate for
+            sampled words. `"own"`: its reward alone, as in equation 3 of the
+            paper, for words that are searched or given. `Pathwise` ignores
+            it. Defaults to `"batch"`.
 
     Example:
 
@@ -244,11 +243,11 @@ class BidirectionalContrastive(Reward):
 
     - Chaffin et al., Distinctive Image Captioning: Leveraging Ground Truth
       Captions in CLIP Guided Reinforcement Learning, 2024, section 3.4. The
-      paper sums both directions, the released code takes their mean. There,
-      a neighbor that is an image of the batch is that image's own rival. The
-      paper's rivals are sets. Here, as in the code, all that is there counts:
-      a greedy caption that reads like the one scored is its rival, and n equal
-      rivals lower a direction by up to `temperature * log(n)` more than one.
+      paper sums both directions, the released code takes their mean, and a
+      neighbor that is an image of the batch is that image's own rival. The
+      paper's rivals are sets. Here, as in the code, duplicates count: a greedy
+      caption equal to the scored one is its rival, and n equal rivals lower a
+      direction by up to `temperature * log(n)` more than one.
     """
 
     def __init__(
@@ -271,7 +270,7 @@ class BidirectionalContrastive(Reward):
         check_contrastive(temperature, directions, combine)
         if neighbor_same is not None and None in (neighbors, same):
             raise ValueError(
-                "`neighbor_same` must come with `neighbors` and `same`. "
+                "`neighbor_same` must be given with `neighbors` and `same`. "
                 f"Received: neighbors={neighbors!r}, same={same!r}."
             )
         self.retriever = retriever
@@ -380,8 +379,8 @@ class CLIPScore(Reward):
     reward = weight * max(cos(image, caption), 0)
     ```
 
-    with `tfcap.metrics.clip_score()`. Nothing in it asks a caption to tell its
-    image from others.
+    with `tfcap.metrics.clip_score()`. It does not compare images: a caption
+    need not distinguish its own.
 
     Args:
         retriever: As in `tfcap.rewards.BidirectionalContrastive`; runs in
@@ -426,7 +425,7 @@ class CLIPScore(Reward):
 
 
 def check_embedder(embedder, argument: str):
-    """Rejects what does not embed images and texts."""
+    """Rejects an object that does not embed images and texts."""
     check_methods(embedder, argument, "embed_images", "embed_texts")
 
 
@@ -439,14 +438,14 @@ def images_of(
     ready: bool = True,
     several: bool = False,
 ):
-    """Embeddings `(B, D)` of images of a batch; constants but for a learner.
+    """Embeds the images of a batch, `(B, D)`; constants unless it is learning.
 
     Args:
         reader: Reward or estimator that reads them.
-        ready: Boolean, whether `(B, D)`, in the batch, are embeddings, as
-            `embed_images()` would give them, computed once and for all.
-        several: Boolean, whether there are M images of each row, of which
-            the embeddings are `(B * M, D)`.
+        ready: Boolean, whether entries `(B, D)` of the batch are precomputed
+            embeddings, as of `embed_images()`.
+        several: Boolean, whether each row has M images, with embeddings
+            `(B * M, D)`.
     """
     image = _entry(episode, key, reader)
     mask = episode.inputs.get(f"{key}_mask")
@@ -463,7 +462,7 @@ def images_of(
 
 
 def numbers_of(episode, key: str | None, reader: Any):
-    """Integers of an entry of the batch, flat; of no key, `None`."""
+    """Returns flat integers of an entry of the batch; `None` without key."""
     if key is None:
         return None
     found = _entry(episode, key, reader)
@@ -476,12 +475,12 @@ def _entry(episode, key, reader):
 
 
 def image_key(embedder):
-    """The key of images in a batch, which the embedder may name."""
+    """Returns the key of images in a batch, which the embedder may name."""
     return getattr(embedder, "image_key", "image")
 
 
 def check_one_space(images, texts, key: str):
-    """Rejects embeddings of images that are no match for those of texts.
+    """Rejects embeddings of images and texts that differ in size.
 
     Args:
         images: Float tensor of shape `(..., D)`.
@@ -497,12 +496,11 @@ def check_one_space(images, texts, key: str):
 
 
 def embedded_texts(embedder, rollout, training=False):
-    """Embeddings `(B, S, D)` of what is said.
+    """Embeds the texts of a rollout, `(B, S, D)`.
 
-    An embedder that says of itself that it is not `differentiable` is given
-    tokens alone, as one that reads strings with a tokenizer of its own must
-    be. All endings of a text are given to `embed_endings()`, where there is
-    that method, by which a word is read once.
+    An embedder whose attribute `differentiable` is `False`, such as one that
+    reads strings, gets tokens alone. All endings of a text are embedded by
+    the embedder's `embed_endings()`, if it has one, which reads a word once.
     """
     words = (
         rollout.listener_inputs
@@ -521,5 +519,5 @@ def embedded_texts(embedder, rollout, training=False):
 
 
 def is_differentiable(embedder):
-    """Returns true unless an embedder says that no gradient passes it."""
+    """Returns whether an embedder is `differentiable`, true by default."""
     return getattr(embedder, "differentiable", True)

@@ -1,4 +1,4 @@
-"""Rewards, their sums, and those that ask nobody else."""
+"""Rewards, their sums, and simple rewards."""
 
 import itertools
 from collections.abc import Callable
@@ -16,6 +16,8 @@ from tfcap._ops import is_end
 from tfcap._ops import masked_mean
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.sequences import with_known_sizes
+from tfcap._printed import brief
+from tfcap._printed import printed
 
 #: What a reward that abstains from a sample gives it.
 ABSTAINED = -np.inf
@@ -30,21 +32,28 @@ class Linear:
     sum_i weight_i * part_i
     ```
 
-    A weight is a number or a `keras.Variable`, which stands on the right,
-    `part * weight`, since Keras claims what stands right of a variable of its
-    own. A class that inherits from this one overrides `_sum()`.
+    A weight is a number or a `keras.Variable`. A variable must be on the
+    right, `part * weight`, since Keras itself evaluates `weight * part`. A
+    subclass overrides `_sum()`.
     """
 
+    def __repr__(self):
+        pairs = self._pairs()
+        if pairs[0][1] is self:
+            return printed(self)
+        weighted = (f"{brief(own)} * {part!r}" for own, part in pairs)
+        return " + ".join(text.removeprefix("1 * ") for text in weighted)
+
     def _pairs(self):
-        """Weights and parts of which this is the sum."""
+        """Returns the weights and parts of the sum."""
         return ((1.0, self),)
 
     def _sum(self, pairs):
-        """The sum of pairs of weights and parts."""
+        """Returns the sum of pairs of weights and parts."""
         raise NotImplementedError
 
     def _scaled(self, weight):
-        """This times a `keras.Variable`."""
+        """Returns the product with a `keras.Variable`."""
         return self._sum([(weight, self)])
 
     def __add__(self, other):
@@ -75,20 +84,19 @@ class Linear:
 
 
 class Scored(NamedTuple):
-    """Values of a rollout, as a reward gives them.
+    """The rewards of a rollout.
 
     Attributes:
-        values: Float tensor of shape `(B, S)`, or `(B, S, T)` where credit is
-            given to every word: what is learned from.
-        terms: Dict of such tensors by the names of `Reward.terms`, of which
-            mean and standard deviation are logged. Defaults to none.
-        logged: The reward to log, where it is scaled to be learned from.
-            Defaults to `values`.
-        credit: Function without arguments that returns what `ScoreFunction`
-            weighs the words of each sample with, where samples are compared:
-            the score function of the expected mean reward weighs them with
-            the rewards of *all* samples, of which those that do not depend on
-            the sample may be left out,
+        values: Float tensor of shape `(B, S)`, or `(B, S, T)` with credit for
+            every word, to learn from.
+        terms: Dict of such tensors by the names of `Reward.terms`, whose mean
+            and standard deviation are logged. Defaults to none.
+        logged: The reward to log, if `values` are scaled. Defaults to
+            `values`.
+        credit: Function without arguments that returns the weights of each
+            sample's words in `ScoreFunction`, for a reward that compares
+            samples: the score function of the expected mean reward weighs
+            them by the rewards of *all* samples that depend on the sample,
 
             ```
             credit[b, s] = reward[b, s] + sum over other samples (c, k) of
@@ -96,7 +104,7 @@ class Scored(NamedTuple):
             ```
 
             Its own reward alone would be a biased estimate. Defaults to
-            `values`, which is right for a reward that compares no samples.
+            `values`, for a reward that does not compare samples.
     """
 
     values: Any
@@ -108,41 +116,39 @@ class Scored(NamedTuple):
 class Reward(Linear):
     """Scores generated captions; higher is better.
 
-    To write one, override `call()`; say in `differentiable` whether gradients
-    reach the words through it, and in `name` what it is logged as.
+    To write one, override `call()`; set `differentiable` if gradients reach
+    the words through it, and `name` for the logs.
 
-    Rewards are added and scaled as the papers write them,
+    Rewards are added and scaled as in the papers,
 
     ```
     reward = CIDErD(document_frequencies) + 0.5 * BLEU(4)
     ```
 
-    which makes a `WeightedSum`. A weight may be a
-    `keras.Variable`, which a callback can change during training; it then
-    stands on the right, `BLEU(4) * weight`, since Keras claims what stands
-    right of a variable of its own. No checkpoint holds such a variable: in a
-    run that is gone on with, the callback that changes it restores it, by its
-    `get_state()` and `set_state(state)` (`tfcap.training.Resume`).
+    which makes a `WeightedSum`. A weight may be a `keras.Variable` on the
+    right, `BLEU(4) * weight`, which a callback can change during training.
+    Checkpoints do not hold such a variable: in a resumed run, the callback
+    that changes it restores it, by its `get_state()` and `set_state(state)`
+    (`tfcap.training.Resume`).
 
     Attributes:
         differentiable: Boolean.
         name: String.
         terms: Tuple of strings, names of the parts that are logged beside the
             reward itself.
-        compares_samples: Boolean, whether what one sample gets depends on the
-            others that are scored beside it. The `credit` of `Scored` is
-            what it is worth to all of them.
-        reads_log_probs: Boolean, whether it asks how likely the words are to
-            the speaker. Such rewards are not for `MonteCarlo`.
-        decoders: Tuple of the other decoders whose words it asks an episode
-            for.
-        abstains: Boolean, whether it may give a sample minus infinity, which
-            means that it abstains: the sample teaches nothing by it, and is
-            left out of baselines, deviations and logs as if it had not been
-            drawn. Defaults to `False`: what is not finite is an error.
-        judges: Boolean, whether its number alone is a judgement of a caption.
-            False of penalties that are added to one: where the others abstain,
-            they do not count. Defaults to `True`.
+        compares_samples: Boolean, whether the reward of a sample depends on
+            the other samples. The `credit` of `Scored` is then a sample's
+            effect on all of them.
+        reads_log_probs: Boolean, whether it reads log probabilities under the
+            speaker. `MonteCarlo` does not take such rewards.
+        decoders: Tuple of other decoders whose words it reads.
+        abstains: Boolean, whether it may abstain from a sample by a reward of
+            minus infinity: the sample has no gradient, and is left out of
+            baselines, deviations and logs as if it had not been drawn.
+            Defaults to `False`: a reward that is not finite is an error.
+        judges: Boolean, whether it judges a caption by itself. False for
+            penalties that are added to a reward: if all others abstain, they
+            do not count. Defaults to `True`.
     """
 
     differentiable = False
@@ -155,7 +161,7 @@ class Reward(Linear):
     judges = True
 
     def call(self, rollout, episode):
-        """Scores a rollout: what a reward overrides.
+        """Scores a rollout; a subclass overrides it.
 
         Args:
             rollout: `tfcap.decoding.Rollout`.
@@ -163,20 +169,20 @@ class Reward(Linear):
                 references and the other rollouts of this step.
 
         Returns:
-            Float tensor of shape `(B, S)`, or `(B, S, T)` where credit is
-            given to every word; or a `Scored`, where there is more to say.
+            Float tensor of shape `(B, S)`, or `(B, S, T)` with credit for
+            every word; or a `Scored`.
         """
         raise NotImplementedError
 
     def scored(self, rollout, episode):
-        """Scores a rollout: what estimators call.
+        """Scores a rollout for an estimator.
 
         Args:
             rollout: `tfcap.decoding.Rollout`.
             episode: `tfcap.objectives.Episode`.
 
         Returns:
-            `Scored`, of which nothing is `None`.
+            `Scored`, with all of its attributes.
         """
         found = self.call(rollout, episode)
         if not isinstance(found, Scored):
@@ -195,8 +201,8 @@ class Reward(Linear):
     def __add__(self, other):
         if callable(other) and not isinstance(other, Reward):
             raise TypeError(
-                "A reward must be added to a reward. Received: "
-                f"{other!r}. Make one of a function of strings with "
+                "Only a reward can be added to a reward. Received: "
+                f"{other!r}. Wrap a function of strings in "
                 "`tfcap.rewards.TextReward(function)`."
             )
         return super().__add__(other)
@@ -212,19 +218,19 @@ class WeightedSum(Reward):
     reward = sum_i weight_i * reward_i
     ```
 
-    over those that do not abstain. It abstains where all do that judge.
+    over those that do not abstain. It abstains if all that judge do.
 
-    Mean and standard deviation of every term are logged before it is
-    weighted: which term decides shows in `weight_i` times its deviation.
+    The logged mean and standard deviation of a term are unweighted: its
+    influence is `weight_i` times its deviation.
 
     Args:
-        weighted: Iterable of pairs `(weight, reward)`, a weight being a number
-            or a `keras.Variable`, which a callback can change during training
-            and restores, since no checkpoint holds it; see `Reward`.
+        weighted: Iterable of pairs `(weight, reward)`. A weight is a number
+            or a `keras.Variable`, which a callback can change, and must
+            restore; see `Reward`.
         name: String. Defaults to `"weighted_sum"`.
 
     Attributes:
-        terms: Tuple of the names of the terms, numbered where they repeat.
+        terms: Tuple of the names of the terms, numbered if they repeat.
         differentiable: Boolean, whether all of the terms are.
         learning: Boolean, whether no term was built with `learning=False`.
         compares_samples: Boolean, whether any of the terms does.
@@ -271,7 +277,7 @@ class WeightedSum(Reward):
         )
 
     def _scored(self, rollout, episode):
-        """Scores by all terms; those that wait do so together."""
+        """Scores by all terms, asynchronous ones concurrently."""
         waiting = {id(r): r for r in self._rewards if getattr(r, "waits", 0)}
         known = {}
         if len(waiting) > 1:
@@ -308,7 +314,7 @@ class WeightedSum(Reward):
 
 
 def _together(rewards, rollout, episode):
-    """Values of rewards on the host, of which each waits in its thread."""
+    """Computes rewards on the host, each in its own thread."""
     calls = [reward.host_call(rollout, episode) for reward in rewards]
     counts = [len(arrays) for _, arrays in calls]
 
@@ -328,7 +334,7 @@ def _together(rewards, rollout, episode):
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """Numbers the names that come again."""
+    """Numbers repeated names."""
     found = []
     for name in names:
         numbered, count = name, 1
@@ -342,9 +348,9 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
 class Standardized(Reward):
     """Standardizes a reward over an image's samples.
 
-    Decoupled normalisation: of several rewards, each is brought to one scale
-    before they are added, so that none drowns in the spread of another, and
-    combinations of rewards that differ keep different advantages:
+    Decoupled normalization: each of several rewards is scaled before they are
+    added, so that none dominates by its spread, and different combinations of
+    rewards keep different advantages:
 
     ```
     reward = Standardized(CIDErD(frequencies)) + 0.5 * Standardized(BLEU(4))
@@ -352,10 +358,10 @@ class Standardized(Reward):
     ```
 
     is GDPO, an advantage that needs no baseline. Rows whose samples have equal
-    rewards get 0. What is logged is the reward as it was.
+    rewards get 0. The logged reward is not standardized.
 
     Args:
-        reward: `tfcap.rewards.Reward` of one number a sequence.
+        reward: `tfcap.rewards.Reward` with one number for a sequence.
 
     Example:
 
@@ -375,7 +381,7 @@ class Standardized(Reward):
         if not isinstance(reward, Reward):
             raise TypeError(
                 "`reward` must be a `tfcap.rewards.Reward`. Received: "
-                f"reward={reward!r}. Make one of a function of strings with "
+                f"reward={reward!r}. Wrap a function of strings in "
                 "`tfcap.rewards.TextReward(function)`."
             )
         self.reward = reward
@@ -443,9 +449,9 @@ class LengthPenalty(Reward):
     with the end token counted in the length.
 
     Args:
-        buffer: Integer, words before the greatest length over which the
-            reward falls.
-        max_length: Integer `T`, that of the decoder.
+        buffer: Integer, number of words before the maximum length over which
+            the reward falls.
+        max_length: Integer `T`, as in the decoder.
         name: String. Defaults to `"overlong"`.
 
     Example:
@@ -482,7 +488,7 @@ class LengthPenalty(Reward):
 
 
 def check_vocabulary(network, episode, argument: str):
-    """Rejects a network that reads the words of another vocabulary.
+    """Rejects a network with another vocabulary.
 
     Raises:
         ValueError: If the sizes differ.
@@ -491,9 +497,9 @@ def check_vocabulary(network, episode, argument: str):
     size = getattr(episode.speaker, "vocabulary_size", None)
     if None not in (known, size) and known != size:
         raise ValueError(
-            f"`{argument}` must read the speaker's vocabulary. Received: "
+            f"`{argument}` must have the speaker's vocabulary. Received: "
             f"{argument}.vocabulary_size={known} for a speaker with "
-            f"vocabulary_size={size}. Train both on one "
+            f"vocabulary_size={size}. Train both with the same "
             "`tfcap.text.Vocabulary`."
         )
 
@@ -512,8 +518,9 @@ def check_several(rewards: Any, name: str) -> None:
     """Rejects tensors of shape `(B, S, ...)` with one sample a row."""
     if rewards.shape[1] is not None and rewards.shape[1] < 2:
         raise ValueError(
-            f"{name} needs at least 2 samples of each row. Received: a shape "
-            f"of {tuple(rewards.shape)}. Set `num_samples` of the decoder."
+            f"{name} needs at least 2 samples of each row. Received: rewards "
+            f"of shape {tuple(rewards.shape)}. Set `num_samples` of the "
+            "decoder."
         )
 
 
@@ -521,36 +528,36 @@ def check_of_sequences(rewards: Any, name: str) -> None:
     """Rejects rewards of words: shapes other than `(B, S)`."""
     if len(rewards.shape) != 2:
         raise ValueError(
-            f"`reward` must give one number a sequence for {name}. Received: "
-            f"rewards of shape {tuple(rewards.shape)}. Leave out the part that "
-            "gives one for each word."
+            f"`reward` must have one number for each sequence for {name}. "
+            f"Received: rewards of shape {tuple(rewards.shape)}. Leave out the "
+            "term that rewards each word."
         )
 
 
 def by_word(values: Any) -> Any:
-    """Values of sequences `(B, S)` as those of words: `(B, S, 1)`."""
+    """Returns values of sequences `(B, S)` as those of words: `(B, S, 1)`."""
     return values[..., None] if len(values.shape) == 2 else values
 
 
 def with_axes_of(said: Any, values: Any) -> Any:
-    """A tensor `(B, S)` of sequences, with the axes of values of words."""
+    """Returns a tensor `(B, S)` of sequences with the axes of values."""
     return said if len(values.shape) == 2 else said[..., None]
 
 
 def deviation(rewards: Any, present: Any) -> tuple[Any, Any]:
-    """Mean and standard deviation of each row's samples, of size 1."""
+    """Returns the mean and standard deviation of each row's samples."""
     mean = ops.expand_dims(masked_mean(rewards, present, axis=1), 1)
     squares = masked_mean(ops.square(rewards - mean), present, axis=1)
     return mean, ops.sqrt(ops.expand_dims(squares, 1))
 
 
 def divided(values: Any, std: Any) -> Any:
-    """Values over their deviation; 0 where it is but float error."""
+    """Divides values by their deviation; 0 where that is only float error."""
     return ops.where(std > EQUAL, values / ops.maximum(std, EQUAL), 0)
 
 
 def finished(rollout: Any, eos: int | tuple[int, ...]) -> Any:
-    """Marks sequences that have an end: a float tensor of shape `(B, S)`."""
+    """Marks sequences with an end, in a float tensor of shape `(B, S)`."""
     # By the words, since references that are cut may be padded further.
     ends = is_end(rollout.tokens, eos) & (rollout.mask > 0)
     return ops.cast(ops.any(ends, axis=-1), "float32")

@@ -1,4 +1,4 @@
-"""Rewards that functions of strings give, on the host."""
+"""Rewards by functions of strings, on the host."""
 
 import asyncio
 import functools
@@ -35,9 +35,9 @@ from tfcap.text.scores.scores import SPIDER_WEIGHTS
 from tfcap.text.scores.spice_spacy import load_parser
 
 FORMS = (
-    "`reward(captions, references)` or `reward(captions)`, from a list of "
-    "strings, and a list as long of lists of strings, to as many numbers; or "
-    "`reward(completions, **columns)`, as TRL's, with entries of the batch by "
+    "`reward(captions, references)` or `reward(captions)`, from a list of n "
+    "strings, and a list of n lists of strings, to n numbers; or "
+    "`reward(completions, **columns)`, as in TRL, with entries of the batch by "
     "their names"
 )
 
@@ -45,9 +45,9 @@ FORMS = (
 class TextReward(Reward):
     """A Python function of strings as a reward.
 
-    For scores that no tensor can compute: a parser, a server. The words leave
-    the graph, and the function is called on the host with strings, in one of
-    these forms, which its signature decides:
+    It is for scores that tensors cannot compute, such as those of a parser or
+    a server. The function is called on the host with strings, in one of these
+    forms, by its signature:
 
     ```
     reward(captions) -> scores
@@ -55,24 +55,23 @@ class TextReward(Reward):
     reward(completions, **columns) -> scores
     ```
 
-    `captions`, or `completions` as TRL has it, is a list of n strings,
+    `captions`, or `completions` as in TRL, is a list of n strings,
     `references` a list of n lists of strings, `scores` are n numbers. With
-    the first two forms, identical captions of one image are scored once;
-    samples of one image are often the same, and late in training most are.
-    With the third all samples are scored; it is given a list of n entries for
-    each parameter that names an entry of the batch, and for all that have one
-    of every row if it takes any (`**columns`); the references are strings.
+    the first two forms, identical captions of one image, which are frequent
+    late in training, are scored once. With the third, all samples are scored;
+    it gets a list of n entries for each parameter that names an entry of the
+    batch, or with `**columns` for all entries with a value for each row; the
+    references are strings.
 
-    `None` in the place of a score abstains from a caption, as to TRL: the
-    reward is then minus infinity, which estimators leave out, see
-    `tfcap.rewards.Reward`. In a sum, the other rewards count. A score that is
-    not finite ends the run.
+    A score of `None` abstains from a caption, as in TRL: the reward is then
+    minus infinity, which estimators leave out, see `tfcap.rewards.Reward`. In
+    a sum, the other rewards count. A score that is not finite ends the run.
 
-    It is never called while it still runs, not even by two replicas. It may be
-    `async`: it runs in an event loop of all rewards, and several in a sum wait
-    together.
+    Calls never overlap, not even those of two replicas. The function may be
+    `async`: it runs in an event loop of all rewards, concurrently with the
+    others of a sum.
 
-    Absent captions, such as those of rounds that a dialog lacks, are not
+    Absent captions, such as those of missing rounds of a dialog, are not
     scored and get 0.
 
     Args:
@@ -88,7 +87,7 @@ class TextReward(Reward):
 
     Raises:
         TypeError: If `function` has none of the forms.
-        ValueError: While training, if `function` does not return a number or
+        ValueError: In training, if `function` does not return a number or
             `None` for every caption, or no vocabulary is known.
 
     Example:
@@ -128,7 +127,7 @@ class TextReward(Reward):
         return call_on_host(score, arrays, rollout.tokens.shape[:2])
 
     def host_call(self, rollout, episode):
-        """The function of arrays that scores on the host, and the arrays."""
+        """Returns the function of arrays that scores on the host, and them."""
         check_shape(rollout.tokens, "B S T", "rollout.tokens")
         columns = self._columns(episode)
         reader = self._reader(episode)
@@ -137,14 +136,14 @@ class TextReward(Reward):
         return score, (words, *columns.values())
 
     def _reader(self, episode):
-        """The vocabulary, and the ids of end and padding."""
+        """Returns the vocabulary, and the ids of end and padding."""
         speaker = getattr(episode, "speaker", None)
         vocabulary = self.vocabulary
         if vocabulary is None:
             vocabulary = getattr(speaker, "vocabulary", None)
         if vocabulary is None:
             raise ValueError(
-                f"`vocabulary` must be known to the reward {self.name!r}, "
+                f"`vocabulary` must be given for the reward {self.name!r}, "
                 "which reads strings. Received: None, and a speaker without "
                 "the attribute `vocabulary`. Pass "
                 "`tfcap.rewards.TextReward(function, vocabulary)`, or set "
@@ -156,7 +155,7 @@ class TextReward(Reward):
         return vocabulary, eos, getattr(speaker, "pad", 0)
 
     def _columns(self, episode):
-        """Entries of the batch that the function takes, by name."""
+        """Returns the entries of the batch that the function takes, by name."""
         inputs = getattr(episode, "inputs", None)
         known = {**inputs} if isinstance(inputs, dict) else {}
         asked = self.columns is None or "references" in self.columns
@@ -213,14 +212,14 @@ class TextReward(Reward):
         return values.reshape(-1, samples)
 
     def _of_rows(self, name, values, rows):
-        """Whether a column has an entry of every row; one asked for must."""
+        """Returns whether a column has all rows; a named one must have them."""
         fits = values.shape[:1] == (rows,)
         if not fits and (self.columns is not None or name in self.needed):
             raise ValueError(
                 f"`{name}` must hold an entry for each of {rows} rows of "
                 f"captions, for the reward {self.name!r}. Received: an array "
-                f"of shape {values.shape}. Give every round of a dialog its "
-                "own, or take the parameter out of the function."
+                f"of shape {values.shape}. Add an entry for every round of a "
+                "dialog, or remove the parameter from the function."
             )
         return fits
 
@@ -242,24 +241,23 @@ class TextReward(Reward):
 def as_reward(
     reward: Reward | Callable | Sequence, vocabulary: Any = None
 ) -> Reward:
-    """Makes a reward of a function, or of several; leaves a reward as it is.
+    """Converts a function, or a list of them, to a reward.
 
-    Estimators and baselines call this on the reward that they are given. The
-    signature of a function decides: one with parameters `rollout` and
-    `episode` scores tensors, as `tfcap.rewards.Reward.call()` does; any other
-    one scores strings, see `tfcap.rewards.TextReward`.
+    Estimators and baselines call it on their rewards. A function with
+    parameters `rollout` and `episode` scores tensors, as
+    `tfcap.rewards.Reward.call()` does; any other one scores strings, see
+    `tfcap.rewards.TextReward`.
 
     Args:
         reward: `tfcap.rewards.Reward` or function, or a list of these, which
             is their sum.
-        vocabulary: As that of `TextReward`. Defaults to `None`: that of the
-            speaker.
+        vocabulary: As in `TextReward`. Defaults to `None`, the speaker's.
 
     Returns:
         `tfcap.rewards.Reward`.
 
     Raises:
-        TypeError: If one is neither a reward nor a function of these forms.
+        TypeError: If an entry is neither a reward nor such a function.
 
     Example:
 
@@ -284,7 +282,7 @@ def as_reward(
 
 
 class _TensorReward(Reward):
-    """A function of a rollout and its episode as a reward, by value."""
+    """A function of a rollout and its episode as a reward."""
 
     def __init__(self, function):
         self.function = function
@@ -295,14 +293,14 @@ class _TensorReward(Reward):
 
 
 def function_name(function: Callable) -> str:
-    """Returns a name that a function can be logged by."""
+    """Returns a name for the logs of a function."""
     function = getattr(function, "func", function)
     name = getattr(function, "__name__", type(function).__name__)
     return name if name.isidentifier() else "reward"
 
 
 def parameters_of(function: Any) -> dict[str, inspect.Parameter]:
-    """Returns the parameters of a callable; none where Python cannot tell."""
+    """Returns the parameters of a callable, none if Python does not know."""
     try:
         return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -310,9 +308,9 @@ def parameters_of(function: Any) -> dict[str, inspect.Parameter]:
 
 
 def _form(function):
-    """The form of a function, and the columns that it takes and needs.
+    """Returns a function's form, and the columns that it takes and needs.
 
-    It takes any where the second is `None`.
+    The second is `None` if it takes any.
     """
     parameters = parameters_of(function)
     kind = inspect.Parameter
@@ -344,10 +342,10 @@ def _form(function):
 
 
 def _human(vocabulary, eos, pad, ids):
-    """Sentences of each image, from ids of shape `(B, N, T)`.
+    """Decodes sentences of each image from ids of shape `(B, N, T)`.
 
-    As `reference_mask()` has it, one ends at its first end token or padding,
-    and a row that begins with padding is none.
+    As in `reference_mask()`, a sentence ends at its first end token or
+    padding, and a row that begins with padding is absent.
     """
     stops = (ids == pad) | np.isin(ids, eos)
     words = (ids >= 0) & ~np.logical_or.accumulate(stops, axis=-1)
@@ -357,7 +355,7 @@ def _human(vocabulary, eos, pad, ids):
 
 
 def _decoded(vocabulary, eos, pad, ids):
-    """Sentences of rows of ids, without padding, ends and ids below 0."""
+    """Decodes rows of ids, without padding, ends and ids below 0."""
     words = (ids >= 0) & (ids != pad) & ~np.isin(ids, eos)
     return _sentences(vocabulary, ids, words)
 
@@ -369,7 +367,7 @@ def _sentences(vocabulary, ids, words):
 
 
 def _python(value):
-    """An entry of a column: strings and numbers as Python's."""
+    """Converts an entry of a column to Python strings and numbers."""
     if isinstance(value, bytes):
         return value.decode()
     return value.item() if isinstance(value, np.generic) else value
@@ -378,8 +376,8 @@ def _python(value):
 def _checked_scores(scores: Any, captions: list[str], name: str) -> list[float]:
     """Returns a function's scores as floats, minus infinity for `None`.
 
-    What is not finite is told with its caption, and left to the training
-    model, which ends or skips the step.
+    A score that is not finite is reported with its caption, and left to the
+    training model, which ends the run or skips the step.
 
     Raises:
         ValueError: If they are not n numbers.
@@ -601,13 +599,13 @@ class BCMR(WeightedSum):
              + CIDEr-D + 5 * METEOR + 2 * ROUGE-L
     ```
 
-    The score of `bcmr()`. What is trained for one of its parts
-    learns what that part does not see; for all of them, less of it.
+    The score of `bcmr()`. A speaker trained for one of its parts exploits what
+    that part ignores; the sum leaves less to exploit.
 
     Args:
         document_frequencies: `tfcap.text.DocumentFrequencies` of the training
-            corpus. Whether the end token counts is decided there, for all
-            parts but METEOR, which never sees it.
+            corpus. They determine whether the end token counts, for all parts
+            except METEOR, which never counts it.
         vocabulary: `tfcap.text.Vocabulary` of captions and references.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
@@ -658,21 +656,20 @@ class BCMR(WeightedSum):
 class SPIDEr(WeightedSum):
     """The sum of CIDEr-D and SPICE.
 
-    CIDEr-D asks for fluency, SPICE for what is said of the image. It is twice
+    CIDEr-D rewards fluency, SPICE the content of a caption. The sum is twice
     the score of `spider()`, which is reported as a mean.
 
     Args:
         document_frequencies: `tfcap.text.DocumentFrequencies` of the training
-            corpus. Whether the end token counts is decided there; SPICE never
-            sees it.
+            corpus. They determine whether the end token counts, except for
+            SPICE, which never counts it.
         vocabulary: `tfcap.text.Vocabulary` of captions and references.
         references: String, the key of the references in the batch. Defaults
             to `"references"`.
         name: String. Defaults to `"spider"`.
-        spice: Reward, optional, that stands for SPICE, such as
-            `tfcap.rewards.SPICESpaCy`: the sum is then another score, to be
-            reported under its name, such as "SPIDEr (spaCy)". Defaults to
-            `tfcap.rewards.SPICE`.
+        spice: Reward in the place of SPICE, such as
+            `tfcap.rewards.SPICESpaCy`: report the sum under another name, such
+            as "SPIDEr (spaCy)". Defaults to `tfcap.rewards.SPICE`.
 
     Raises:
         tfcap.text.MissingScoreError: If SPICE cannot be had: no other score

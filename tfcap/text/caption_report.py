@@ -96,6 +96,8 @@ class CaptionReport:
         notes += [str(missing_score) for missing_score in self.absent.values()]
         return "\n".join([*lines, *([""] if notes else []), *notes])
 
+    __repr__ = table
+
     def to_dict(self, image_ids: list, captions: list) -> dict:
         """The scores as what JSON can hold.
 

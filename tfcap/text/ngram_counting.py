@@ -193,7 +193,7 @@ def _count(ids, lengths, sizes):
 
 
 def _holds_unknown(keys):
-    """Check whether a word of each key has the code `MAX_PACKED_ID`."""
+    """Returns whether a word of each key has the code `MAX_PACKED_ID`."""
     field = 2**WORD_BITS - 1
     words = [keys >> shift & field for shift in range(0, 64, WORD_BITS)]
     return np.any(np.equal(words, field), axis=0)

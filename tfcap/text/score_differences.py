@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfcap._printed import printed
 from tfcap.text.caption_report import TITLES
 from tfcap.text.scores.scores import Scores
 
@@ -15,6 +16,8 @@ _SAMPLES, _CELLS = 1000, 2**22
 
 class ScoreDifference(NamedTuple):
     """A difference of two corpus scores and the bounds of its interval."""
+
+    __repr__ = printed
 
     difference: float
     low: float

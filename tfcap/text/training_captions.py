@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfcap._printed import printed
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.ngrams import NgramTables
 from tfcap.text.ngrams import word_positions
@@ -38,6 +39,8 @@ class TrainingCaptions:
     >>> {k: round(s.corpus, 2) for k, s in found.items()}
     {'novelty': 0.5, 'novel_bigrams': 0.5, 'novel_trigrams': 0.5, ...}
     """
+
+    __repr__ = printed
 
     def __init__(self, captions):
         if isinstance(captions, str):

@@ -1,4 +1,4 @@
-"""The file from which a run goes on: what is in it, and how it is replaced."""
+"""The checkpoint file of a run."""
 
 import hashlib
 import json
@@ -27,24 +27,23 @@ _KINDS = ("optimizers", "variables", "metrics", "replicas")
 class RunCheckpoint:
     """Keeps the state of a training model on disk.
 
-    It is every variable of the model and its optimizers, and in the midst of
-    an epoch the sums of its metrics. A file is written beside the last one,
-    which is kept and used where the newer one is not as it was written, as
-    its checksum tells. Nothing in it is pickled.
+    It holds every variable of the model and its optimizers, and within an
+    epoch the sums of its metrics. A file is written beside the last one, which
+    is kept, and used if the checksum of the newer one fails. Nothing in it is
+    pickled.
 
-    Weights that are frozen in a network whose attribute `pretrained` is true
-    are left out, as long as they are those that the program has loaded; their
+    Frozen weights of a network whose attribute `pretrained` is true are left
+    out, unless they differ from those that the program has loaded; their
     digests are kept.
 
     Args:
         directory: String or path, made if absent.
 
     Attributes:
-        about: Dict that tells what was found: `epoch` and `step`, `logs` of a
-            step in the midst of an epoch, and what else was saved; empty if
-            there was nothing.
-        arrays: Dict of what was found beside the variables, by name; of
-            several workers the chief has them.
+        about: Dict of what was found: `epoch` and `step`, `logs` of a step
+            within an epoch, and other entries; empty without a checkpoint.
+        arrays: Dict of further arrays of the checkpoint, by name; of several
+            workers the chief has them.
     """
 
     def __init__(self, directory):
@@ -57,10 +56,10 @@ class RunCheckpoint:
         self._frozen, self._rates, self._damaged = {}, [], False
 
     def load(self):
-        """Reads the newest file that can be used.
+        """Reads the newest valid file.
 
         Raises:
-            ValueError: If there are files and none can be used.
+            ValueError: If there are files, and none is valid.
         """
         self.about, self.arrays, problems = {}, {}, []
         for path in filter(os.path.exists, (self.path, self.previous)):
@@ -82,7 +81,7 @@ class RunCheckpoint:
             )
 
     def find(self, model):
-        """As `load()`, for all workers alike: what the chief finds counts.
+        """Reads the chief's checkpoint on all workers, as `load()`.
 
         Call it before training changes weights and learning rates.
         """
@@ -105,15 +104,15 @@ class RunCheckpoint:
 
         Args:
             model: Compiled `keras.Model`, built.
-            epoch: Integer, epochs that are done.
-            step: Integer, steps that are done of the next. Defaults to `0`.
-            arrays: Dict of arrays beside the variables, by name.
-            **about: What JSON can hold.
+            epoch: Integer, number of finished epochs.
+            step: Integer, finished steps of the next epoch. Defaults to `0`.
+            arrays: Dict of further arrays, by name.
+            **about: Entries that JSON can hold.
 
         Raises:
             FloatingPointError: If a variable holds NaN, or a trainable one is
-                infinite. The last checkpoint is as it was.
-            OSError: If the disk is full. The last checkpoint is as it was.
+                infinite. The last checkpoint is kept.
+            OSError: If the disk is full. The last checkpoint is kept.
         """
         arrays = dict(arrays or {})
         if step:
@@ -138,7 +137,7 @@ class RunCheckpoint:
         self._damaged = False
 
     def set(self, model, with_metrics=False):
-        """Sets a model to what `find()` found; all workers call it.
+        """Sets a model to the checkpoint of `find()`; all workers call it.
 
         A learning rate that the program has changed since is kept.
 
@@ -157,8 +156,8 @@ class RunCheckpoint:
         if problem := from_chief(problem, model):
             raise ValueError(
                 "`directory` must hold a checkpoint of this model. Received: "
-                f"directory={self.directory!r}, where {problem}. Make the "
-                "model as it was, or choose another folder for this one."
+                f"directory={self.directory!r}, where {problem}. Make the same "
+                "model, or choose another folder for this one."
             )
         for index, variable in enumerate(variables):
             if str(index) not in self.about["frozen"]:
@@ -268,10 +267,10 @@ def _finite_array(variable):
         or (variable.trainable and np.isinf(array).any())
     ):
         raise FloatingPointError(
-            "What is saved must be finite, and what no optimizer trains no "
-            f"NaN. Received: {variable.path!r}, which is not. What is on disk "
-            "is from before it, and stays. Lower the learning rate, clip the "
-            "gradient, and look for inputs that are not finite."
+            "Saved weights must be finite, and other variables must not be "
+            f"NaN. Received: {variable.path!r}, which is not finite. The last "
+            "checkpoint is kept. Lower the learning rate, clip the gradient, "
+            "and look for inputs that are not finite."
         )
     return array
 
@@ -304,10 +303,10 @@ def _digest(variable):
 
 
 def _metric_arrays(model):
-    """Sums of the metrics so far, of every replica of every worker.
+    """Returns the sums of the metrics, of every replica of every worker.
 
-    Each adds to sums of its own, in its own order: the sum over replicas would
-    not go on in the same last bits.
+    Each replica keeps its own sums, since a sum over replicas would differ in
+    its last bits after resuming.
     """
     found = {}
     for index, parts in enumerate(_metric_parts(model)):

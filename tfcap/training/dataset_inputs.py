@@ -1,4 +1,4 @@
-"""Batches of any data set that Keras takes, once through."""
+"""Batches of any data set that Keras takes."""
 
 import sys
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _INFINITE = -1
 def dataset_pairs(
     dataset: Any, batch_size: int | None = None, pad: int = 0
 ) -> Iterator[tuple[Any, Any]]:
-    """Yields inputs and targets of every batch, once through a data set.
+    """Yields inputs and targets of every batch of a data set, once.
 
     Args:
         dataset: `tf.data.Dataset`, `keras.utils.PyDataset`, list of batches or
@@ -28,16 +28,16 @@ def dataset_pairs(
             with a leading axis `M`; or an object whose
             `evaluation(batch_size)` yields pairs of inputs and row numbers,
             such as `tfcap.data.CaptionBatches`. Batches are inputs alone, or
-            tuples `(x, y)` and `(x, y, sample_weight)`, of which `x` and `y`
-            are read.
+            tuples `(x, y)` and `(x, y, sample_weight)`, whose weights are
+            ignored.
         batch_size: Integer, for data that is not in batches yet. Defaults to
-            `None`: that of `dataset`, or 32 of a dict of arrays.
-        pad: Integer, by which ragged ids are filled. Defaults to `0`. Ragged
-            targets are filled with -1, which takes no part.
+            `None`: that of `dataset`, or 32 for a dict of arrays.
+        pad: Integer, padding of ragged ids. Defaults to `0`. Ragged targets
+            are padded with -1, which is ignored.
 
     Yields:
-        Pairs of nests of tensors or arrays with leading axis `B`; as targets
-        `None` where there are none.
+        Pairs of nests of tensors or arrays with leading axis `B`; targets are
+        `None` if there are none.
 
     Raises:
         TypeError: If `dataset` cannot be read, or only once.
@@ -50,9 +50,9 @@ def dataset_pairs(
         return ((x, None) for x in _slices(dataset, batch_size or 32))
     if batch_size is not None:
         raise ValueError(
-            "`batch_size` must be None for a data set that is in batches. "
+            "`batch_size` must be None for a data set of batches. "
             f"Received: batch_size={batch_size} for a "
-            f"{type(dataset).__name__}. Batch the data set."
+            f"{type(dataset).__name__}. Leave it out."
         )
 
     def filled(batch):
@@ -94,9 +94,8 @@ def _batches(dataset):
         )
     if endless:
         raise ValueError(
-            f"`dataset` must come to an end. Received: an endless {kind}. "
-            "Leave out `repeat()`, or `take(n)`; give a `PyDataset` its "
-            "`num_batches`."
+            f"`dataset` must be finite. Received: an endless {kind}. Leave out "
+            "`repeat()`, add `take(n)`, or set `num_batches` of a `PyDataset`."
         )
     if isinstance(dataset, keras.utils.PyDataset):
         return (dataset[i] for i in range(dataset.num_batches))
@@ -139,13 +138,13 @@ def generate(
     Args:
         speaker: `tfcap.decoding.Speaker`.
         decoder: `tfcap.decoding.Decoder`.
-        dataset: As that of `tfcap.training.Evaluator`, such as
+        dataset: As in `tfcap.training.Evaluator`, such as
             `tfcap.data.DialogBatches` or a `tf.data.Dataset`.
         batch_size: Integer, for data that is not in batches yet. Defaults to
             that of `tfcap.data`'s batches.
-        limit: Integer or `None`, number of dialogs or images. Defaults to
-            all.
-        verbose: 1 for progress, 0 for silence.
+        limit: Integer, maximum number of dialogs or images. Defaults to
+            `None`, all.
+        verbose: 1 for a progress bar, 0 for silence.
 
     Returns:
         Integer array of shape `(dialogs * R, S, T)`, or `(images, S, T)`.

@@ -1,4 +1,4 @@
-"""Naturalness and informativeness of a speaker's captions of a split."""
+"""Evaluation of a speaker's captions of a split."""
 
 import functools
 from collections.abc import Callable
@@ -61,7 +61,7 @@ class EvaluationCallback(keras.callbacks.Callback):
             Trade-off tab of TensorBoard; the step is the number of epochs.
             It also gets the loss and the rewards. Defaults to `None`.
         images: Function from an image's row in the report to its pixels, to
-            be shown there, such as `tfcap.data.Photographs`. Optional.
+            show there, such as `tfcap.data.Photographs`. Optional.
 
     Attributes:
         report: The last report, or `None`.
@@ -113,70 +113,68 @@ class EvaluationCallback(keras.callbacks.Callback):
 
 
 class Evaluator(EvaluationCallback):
-    """Scores captions of a split, and how well listeners retrieve by them.
+    """Scores captions of a split, and the retrieval of listeners by them.
 
-    In one pass the speaker gives each image one caption, by default the most
-    likely word at every step. The listener reads the captions as ids of words
-    and ranks all images of the split for each of them, every other image a
-    distractor, and the captions for each image. It also reads human captions:
-    a listener that follows a drifting speaker forgets these. Ties count as
-    their mean rank.
+    The speaker gives each image one caption, by default a greedy one. For
+    every caption the listener ranks all images of the split, and for every
+    image all captions. It also reads human captions, on which a listener that
+    co-adapts with a drifting speaker becomes worse. Ties count as their mean
+    rank.
 
-    Call it as often as wanted, or pass it to `fit()` as a callback: the graph
-    is traced once, and reads the weights as they are at each call. Change the
-    networks or the data, and make another.
+    Call it any number of times, or pass it to `fit()` as a callback: the graph
+    is traced once, and uses the current weights. For other networks or data,
+    make another evaluator.
 
     Args:
         speaker: `tfcap.decoding.Speaker`.
-        dataset: Whatever Keras' `fit()` takes, once through the M images of
-            the split: `tf.data.Dataset` of batches, `keras.utils.PyDataset`,
-            list of batches, dict of arrays, or `tfcap.data.CaptionBatches`.
-            Sizes of batches and of padding may vary.
+        dataset: The M images of the split, as Keras' `fit()` takes them:
+            `tf.data.Dataset` of batches, `keras.utils.PyDataset`, list of
+            batches, dict of arrays, or `tfcap.data.CaptionBatches`. Sizes of
+            batches and of padding may vary.
         listener: Object with `embed_images(image, training)` and
             `embed_texts(words, mask, training)`, such as
             `tfcap.models.RetrievalListener`. Defaults to `None`: naturalness
             alone.
-        metrics: Names that `tfcap.text.evaluate_captions()` knows, beside
-            BLEU, ROUGE-L and CIDEr-D, which are always there; one that needs
-            what is not installed is absent by name.
-        decoder: `tfcap.decoding.Decoder`; of several sequences an image, the
-            first counts. Defaults to `Greedy` of the length of the longest
-            reference, which does not emit the unknown word.
+        metrics: Names of scores of `tfcap.text.evaluate_captions()` besides
+            BLEU, ROUGE-L and CIDEr-D; the report names those that are not
+            installed.
+        decoder: `tfcap.decoding.Decoder`, whose first sequence counts.
+            Defaults to `Greedy` with the length of the longest reference,
+            without the unknown word.
         references: Key of the human captions in a batch, ids of words of
-            shape `(B, N, T)` or `(B, T)`. A start token that they begin with
-            is left out. Defaults to `None`: the key `"references"`, else
+            shape `(B, N, T)` or `(B, T)`, whose start token is left out.
+            Defaults to `None`: the key `"references"`, else
             `speaker.references(inputs)`.
-        image: Key of what a listener embeds as an image. A listener with an
-            `image_key` reads that. Defaults to `"image"`.
-        texts: List of M lists of strings, the human captions as they were
-            written. Defaults to those of `dataset.captions`; else to the
-            words of the references, in which a word that the vocabulary lacks
-            is the unknown word.
+        image: Key of the images that listeners embed; a listener's own
+            `image_key` takes precedence. Defaults to `"image"`.
+        texts: List of M lists of strings, the original human captions.
+            Defaults to those of `dataset.captions`; else to the decoded
+            references, with the unknown word for words outside the vocabulary.
         vocabulary: `tfcap.text.Vocabulary` or tokenizer. Defaults to that of
             `dataset.captions`, or of the speaker.
-        training_captions: Iterable of captions, strings or lists of words,
-            those of the training split; or a `tfcap.text.TrainingCaptions`,
-            which several evaluators can share. Defaults to `None`: no new
-            n-grams and no log probability of a language model.
-        human_captions: Integer, how many of an image's human captions the
+        training_captions: Iterable of captions of the training split, strings
+            or lists of words; or a `tfcap.text.TrainingCaptions`, which
+            several evaluators can share. Defaults to `None`: no novel n-grams
+            and no log probability under a language model.
+        human_captions: Integer, number of an image's human captions that the
             listener reads, the first ones; 0 for none. Defaults to `None`,
             all of them.
-        other_listeners: Dict of name to listener, which rank, too; one that
-            is fixed, or that training never saw, tells captions that say more
-            from a code of the two learners. Defaults to none.
-        batch_size: Integer, for `dataset`s that are not in batches yet.
+        other_listeners: Dict of further listeners, by name, such as held-out
+            ones, which show whether captions are more discriminative or a code
+            of two networks that co-adapt. Defaults to none.
+        batch_size: Integer, for a `dataset` that is not in batches yet.
         verbose: 1 for a progress bar, 0 for silence.
         **callback: `every`, `writer` and `images` of `EvaluationCallback`.
 
     Returns:
-        Called, a `SpeakerReport`.
+        A call returns a `SpeakerReport`.
 
     Raises:
-        TypeError: If the data set cannot be read, or not twice, or the
-            listener embeds nothing.
-        ValueError: If the data set is endless or without references, texts
-            are not as many as images, or vocabularies differ in size or
-            padding.
+        TypeError: If the data set cannot be read, or only once, or the
+            listener has no such methods.
+        ValueError: If the data set is endless or without references, the
+            number of texts is not that of images, or vocabularies differ in
+            size or padding.
 
     Example:
 
@@ -199,7 +197,7 @@ class Evaluator(EvaluationCallback):
 
     - Vered et al., Joint Optimization for Cooperative Image Captioning, ICCV
       2019, section 6.1. The authors' code breaks ties by the order of the
-      images, which lets a listener that scores all alike look well.
+      images, which favors a listener with equal scores.
     """
 
     def __init__(
@@ -282,18 +280,18 @@ class Evaluator(EvaluationCallback):
         return report.rescored(self.metrics)
 
     def diversity(self, decoder: Any) -> DiversityReport:
-        """Scores several captions of every image, and how they differ.
+        """Scores several captions of every image, and their diversity.
 
         Args:
-            decoder: `tfcap.decoding.Decoder` of two sequences a row or more:
-                `Sample(num_samples=5)` for random samples, `BeamSearch(5)`
-                for beams.
+            decoder: `tfcap.decoding.Decoder` with at least two sequences a
+                row: `Sample(num_samples=5)` for random samples,
+                `BeamSearch(5)` for beams.
 
         Returns:
             `DiversityReport`. Document frequencies are of the human captions.
 
         Raises:
-            ValueError: If the decoder gives an image one caption.
+            ValueError: If the decoder returns a single caption of an image.
 
         Reference:
 
@@ -303,7 +301,7 @@ class Evaluator(EvaluationCallback):
         outputs = self._read(decoder, {})
         if outputs["tokens"].shape[1] < 2:
             raise ValueError(
-                "`decoder` must say two captions of an image or more. "
+                "`decoder` must return at least two captions of an image. "
                 f"Received: {type(decoder).__name__} with one. Set "
                 "`num_samples` or `width`."
             )
@@ -334,7 +332,7 @@ class Evaluator(EvaluationCallback):
         texts = self._texts(outputs)
         if len(texts) != images:
             raise ValueError(
-                "`texts` must be as many as the images of `dataset`. "
+                "`texts` must hold a list for every image of `dataset`. "
                 f"Received: {len(texts)} for {images} images. Pass those of "
                 "the same split."
             )
@@ -453,7 +451,7 @@ def _check_words(vocabulary: Any, speaker: Any, pad: int):
     """
     if vocabulary is None:
         raise ValueError(
-            "`vocabulary` must be given where neither the data set nor the "
+            "`vocabulary` must be given if neither the data set nor the "
             "speaker has one. Received: vocabulary=None. Pass the "
             "`tfcap.text.Vocabulary` or the tokenizer of the captions."
         )
@@ -462,9 +460,9 @@ def _check_words(vocabulary: Any, speaker: Any, pad: int):
         if known not in (None, own):
             raise ValueError(
                 f"`vocabulary` must have the speaker's {name}. Received: "
-                f"vocabulary.{name}={known} for a speaker of {own}. Load the "
-                "one that was saved with the speaker, or make the speaker "
-                "with it."
+                f"vocabulary.{name}={known} for a speaker with {own}. Load the "
+                "vocabulary that was saved with the speaker, or make the "
+                "speaker with this one."
             )
 
 

@@ -1,7 +1,9 @@
-"""A temperature that cools."""
+"""A schedule of temperatures."""
 
 import keras
 from keras import ops
+
+from tfcap._printed import printed
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -12,7 +14,7 @@ class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
     temperature = max(minimum, initial * exp(-rate * step))
     ```
 
-    Give it to what is to cool: `GumbelSoftmaxST(temperature=...)`.
+    Use it as `GumbelSoftmaxST(temperature=...)`.
 
     Args:
         initial: Float, temperature at step 0. Defaults to `1.0`.
@@ -30,6 +32,8 @@ class ExponentialTemperature(keras.optimizers.schedules.LearningRateSchedule):
     - Jang et al., Categorical Reparameterization with Gumbel-Softmax,
       ICLR 2017, section 4
     """
+
+    __repr__ = printed
 
     def __init__(self, initial=1.0, rate=1e-5, minimum=0.5):
         if not 0 < minimum <= initial:

@@ -1,4 +1,4 @@
-"""Warnings of runs that go wrong."""
+"""Callbacks that warn of training runs that fail."""
 
 import warnings
 
@@ -11,10 +11,10 @@ class CollapseWarning(keras.callbacks.Callback):
     """Warns when a collapse ratio stays at 1.
 
     A listener that embeds everything in one point has a hinge loss of exactly
-    `2 * margin * B`, and hardly ever leaves it. Reads what
-    `tfcap.metrics.CollapseRatio` and `tfcap.rewards.Retrieval` log, names
-    that end with `"collapse_ratio"`, and warns once for each time that a
-    ratio has been between 0.95 and 1.05 for some epochs in a row.
+    `2 * margin * B`, and rarely recovers. The callback reads the
+    `"collapse_ratio"` logs of `tfcap.metrics.CollapseRatio` and
+    `tfcap.rewards.Retrieval`, and warns when a ratio has been between 0.95 and
+    1.05 for some consecutive epochs.
 
     Args:
         patience: Integer, number of epochs. Defaults to `3`.
@@ -41,9 +41,9 @@ class CollapseWarning(keras.callbacks.Callback):
                 warnings.warn(
                     f"`{name}` has been near 1 for {self.patience} epochs "
                     f"(now {ratio:.3f}): the listener seems to embed all "
-                    "images and texts alike. Begin with summed negatives and "
-                    "bring in the hardest later, lower the learning rate, or "
-                    "enlarge the batch.",
+                    "images and texts in one point. Start with summed "
+                    "negatives and use the hardest later, lower the learning "
+                    "rate, or enlarge the batch.",
                     RuntimeWarning,
                     stacklevel=2,
                 )
@@ -52,16 +52,14 @@ class CollapseWarning(keras.callbacks.Callback):
 class FallingScoreWarning(keras.callbacks.Callback):
     """Warns when the score of greedy captions keeps falling.
 
-    A speaker that is reinforced too early, or in too large steps, soon says
-    worse things, is rewarded for none of them, and does not come back. Reads
-    what `tfcap.training.Evaluator` logs, so put it behind that, and
-    warns once for each time that evaluations in a row were worse than the one
-    before; with `start`, also when they stay below it, as those do that fall
-    at once and go up and down there. Epochs that do not log the score are not
-    evaluations.
+    A speaker that is reinforced too early, or in too large steps, soon
+    generates worse captions without any reward, and does not recover. Put the
+    callback after `tfcap.training.Evaluator`, whose logs it reads. It warns
+    when consecutive evaluations were each worse than the one before; with
+    `start`, also when they stay below it. Epochs without the score are
+    skipped.
 
-    What was seen is not part of a checkpoint: a run that is resumed counts
-    from its first evaluation on.
+    Its counts are not part of a checkpoint: a resumed run starts from zero.
 
     Args:
         monitor: String, name of the score in the logs, better when higher.
@@ -105,11 +103,11 @@ class FallingScoreWarning(keras.callbacks.Callback):
         if self.start is not None:
             values += f"; {self.start:.4g} before training"
         warnings.warn(
-            f"`{self.monitor}` has been falling, or below what it began with, "
-            f"for {self.patience} evaluations ({values}): the speaker seems to "
-            "lose what it had learned. Train it longer by maximum likelihood "
-            "first, lower the learning rate, enlarge the batch or draw more "
-            "samples, or hold it with a term of TeacherForcing or a reward of "
+            f"`{self.monitor}` has been falling, or below its start, for "
+            f"{self.patience} evaluations ({values}): the speaker seems to "
+            "forget what it had learned. Train it longer by maximum likelihood "
+            "first, lower the learning rate, enlarge the batch, draw more "
+            "samples, or add a term of TeacherForcing or a reward of "
             "KLPenalty.",
             RuntimeWarning,
             stacklevel=2,
@@ -118,9 +116,9 @@ class FallingScoreWarning(keras.callbacks.Callback):
     def on_train_end(self, logs=None):
         if self._names and not self._scores:
             warnings.warn(
-                f"`{self.monitor}` was never logged, so nobody watched it. "
-                f"Received: logs of {self._names}. Put the callback that "
-                "evaluates before this one, or give another `monitor`.",
+                f"`{self.monitor}` was never logged. Received: logs of "
+                f"{self._names}. Put the callback that evaluates before this "
+                "one, or pass another `monitor`.",
                 RuntimeWarning,
                 stacklevel=2,
             )

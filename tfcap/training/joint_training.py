@@ -15,6 +15,7 @@ from tfcap._ops import num_replicas
 from tfcap._ops import sum_over_replicas
 from tfcap._ops.replicas import schedules_held
 from tfcap._ops.sequences import dense
+from tfcap._printed import printed
 from tfcap.layers import WordChannel
 from tfcap.objectives import ClippedRatio
 from tfcap.objectives import Episode
@@ -35,13 +36,15 @@ class Learner(NamedTuple):
         network: `keras.Model`, built; its trainable variables are updated.
         objective: `tfcap.objectives.Objective`, for it alone, or the same
             object as another learner's: they then learn from one loss.
-        global_clipnorm: Float or `None`, norm to clip its gradient of the
-            global batch to.
-        every: Integer, steps from one turn of this learner to its next.
-            Defaults to `1`, all steps.
+        global_clipnorm: Float or `None`, norm to which the gradient of the
+            global batch is clipped.
+        every: Integer, number of steps between its turns. Defaults to `1`,
+            every step.
         offset: Integer in `[0, every)`, the step of its first turn. Defaults
             to `0`.
     """
+
+    __repr__ = printed
 
     network: Any
     objective: Any
@@ -87,10 +90,10 @@ class Update(NamedTuple):
 class JointTraining(keras.Model):
     """Trains one or several networks on objectives of generated words.
 
-    On every batch all learners see one episode, so what was said is said once;
-    each takes the gradient of its own objective for its own variables; then
-    all step. Learners that were given one objective object share its loss,
-    which is computed, and differentiated, once.
+    All learners share one episode of a batch, so that words are sampled once;
+    each takes the gradient of its own objective with respect to its own
+    variables; then all take a step. The loss of learners with the same
+    objective object is computed and differentiated once.
 
     It trains under `compile()` and `fit()` with callbacks, `tf.data`, mixed
     precision and `tf.distribute`, and is not itself saved: save its networks.
@@ -101,50 +104,45 @@ class JointTraining(keras.Model):
     an objective that learners share is logged once.
 
     Learners may take turns: two that alternate have `every=2` and the offsets
-    0 and 1. A learner steps when `turn % every == offset`; otherwise its
-    objective is not computed. `turn` counts the steps, and is among the
-    variables, so that a run that is resumed from a checkpoint goes on with
-    whose turn it was.
+    0 and 1. A learner takes a step when `turn % every == offset`; otherwise
+    its objective is not computed. `turn` counts the steps in a variable, so
+    that a resumed run continues with the right learner.
 
-    An optimizer with `gradient_accumulation_steps=k` steps once in k batches,
-    as in Keras, on one device; `global_clipnorm` clips the gradient of each.
-    Callbacks find one `optimizer`; of several learners it is a
+    An optimizer with `gradient_accumulation_steps=k` takes a step once in k
+    batches, as in Keras, on one device; `global_clipnorm` clips the gradient
+    of each. Callbacks find one `optimizer`; for several learners it is a
     `keras.optimizers.MultiOptimizer`, whose `optimizers` have the rates.
 
-    A step in which a loss, a reward or a gradient is NaN or infinite is a
-    `FloatingPointError` that names the term or the network, and no weight
-    moves in it. What layers keep of the batches they see, such as means of a
-    batch normalization, is not a weight, and is not held back. A gradient that
-    overflows is handled by a `keras.optimizers.LossScaleOptimizer`, where
-    there is one.
+    A NaN or infinite loss, reward or gradient raises a `FloatingPointError`
+    that names the term or the network, before any weight changes. Statistics
+    that layers keep of batches, such as those of a batch normalization, do
+    change. A `keras.optimizers.LossScaleOptimizer` handles gradients that
+    overflow.
 
-    A network with `trainable = False` is used and left as it is. Penalties
-    that layers put on their weights are part of the loss; what a layer adds
-    to the loss in its call is not, since an objective calls networks by their
-    parts: make it a term. What an objective holds that learns, such as a
-    `tfcap.objectives.LearnedBaseline`, must be a learner's or have `trainable`
-    set to `False`: nobody else would step it.
+    Networks with `trainable = False` are used without training. Penalties on
+    the weights of layers are part of the loss; losses that a layer adds in its
+    call are not, since objectives call parts of networks: make them terms. A
+    network within an objective, such as a `tfcap.objectives.LearnedBaseline`,
+    must be a learner or have `trainable` set to `False`.
 
     Args:
         speaker: `tfcap.decoding.Speaker` that is a `keras.Model` or layer,
             built.
-        learners: Dict of `Learner` by name; or an objective, which the
-            speaker alone learns.
-        updates_per_rollout: Integer, how often a step is taken on the words
-            of a batch, which are drawn, rewarded and compared once; from 2 on,
-            a `clipped_ratio` corrects that the speaker has moved since. A
-            speaker with dropout draws other masks in an update: its ratios are
-            not 1 even at first. For a speaker that learns alone, by
-            `ScoreFunction`, `TeacherForcing` and `KLDivergence`. Defaults to
-            `1`.
-        clipped_ratio: `tfcap.objectives.ClippedRatio` of words that were
-            drawn, as of PPO, GRPO, DAPO and GSPO. Defaults to `None`:
-            `ClippedRatio()` for several updates, none for one. With one, the
-            share of words whose gradient is clipped away is logged as
-            `clipped_words`.
+        learners: Dict of `Learner` by name; or an objective of the speaker
+            alone.
+        updates_per_rollout: Integer, number of steps on the words of a batch,
+            which are sampled and rewarded once; from 2 on, a `clipped_ratio`
+            corrects for the change of the speaker. With dropout, every update
+            has other masks, so that ratios are never exactly 1. For a speaker
+            that learns alone, by `ScoreFunction`, `TeacherForcing` and
+            `KLDivergence`. Defaults to `1`.
+        clipped_ratio: `tfcap.objectives.ClippedRatio` of sampled words, as in
+            PPO, GRPO, DAPO and GSPO, which logs the share of words whose
+            gradient is clipped as `clipped_words`. Defaults to `None`:
+            `ClippedRatio()` for several updates, none for one.
 
     Call arguments:
-        inputs: Nest of tensors, what the speaker reads.
+        inputs: Nest of tensors, the speaker's inputs.
         training: Boolean.
 
     Returns:
@@ -218,9 +216,9 @@ class JointTraining(keras.Model):
         if not all(turns) or {*learners} - {x for turn in turns for x in turn}:
             given = {k: (x.every, x.offset) for k, x in learners.items()}
             raise ValueError(
-                "`every` and `offset` of `learners` must give every turn a "
-                "learner, and every learner a turn: positive integers, and "
-                f"integers in [0, every). Received: {given}."
+                "`every` of `learners` must be a positive integer, and "
+                "`offset` an integer in [0, every), so that every step has a "
+                f"learner. Received: {given}."
             )
         self.now = self.playing(0)
         self.turn = self.add_weight(
@@ -241,15 +239,14 @@ class JointTraining(keras.Model):
         """Compiles as `keras.Model.compile()`, with an optimizer per learner.
 
         Args:
-            optimizer: Dict of `keras.optimizers.Optimizer`s, or of what
-                `keras.optimizers.get()` takes, by the names of the learners;
-                a single one where one learner learns.
-            **kwargs: As those of `keras.Model.compile()`.
+            optimizer: Dict of `keras.optimizers.Optimizer`s, or of arguments
+                of `keras.optimizers.get()`, by the names of the learners; or
+                a single one for one learner.
+            **kwargs: As in `keras.Model.compile()`.
 
         Raises:
             ValueError: If a learner has no optimizer, or an optimizer no
-                learner; if there is a loss or a metric, which are the
-                learners'.
+                learner; or if a loss or a metric is given.
         """
         optimizers = checked_optimizers(self, optimizer, kwargs)
         if self.dtype_policy.name == "mixed_float16":
@@ -269,11 +266,11 @@ class JointTraining(keras.Model):
             self.optimizer = JointOptimizer(optimizers, trained)
 
     def optimizer_of(self, name: str) -> keras.optimizers.Optimizer:
-        """The optimizer of a learner, by name, after `compile()`."""
+        """Returns the optimizer of a learner, by name, after `compile()`."""
         return dict(zip(self.learners, self.optimizers))[name]
 
     def playing(self, turn: int) -> tuple[str, ...]:
-        """Names of the learners that step at a turn.
+        """Returns the names of the learners that take a step at a turn.
 
         Args:
             turn: Integer, number of the training step, from 0.
@@ -288,19 +285,19 @@ class JointTraining(keras.Model):
         )
 
     def fit(self, *args: Any, sample_weight: Any = None, **kwargs: Any):
-        """Trains as `keras.Model.fit()`; rejects what no objective reads.
+        """Trains as `keras.Model.fit()`.
 
-        Targets `y` beside the inputs are left unread: an objective's terms
-        find the human words in the batch.
+        Targets `y` are ignored: terms of an objective find the human words in
+        the batch.
 
         Raises:
-            ValueError: If rows are weighted.
+            ValueError: If a `sample_weight` is given.
         """
         _refuse_weights(sample_weight)
         return run_fit(super().fit, *args, **kwargs)
 
     def save(self, *_, **__):
-        """Rejects: rewards and schedules are functions, which are not saved.
+        """Raises an error: save the networks, since functions are not saved.
 
         Raises:
             NotImplementedError: Always, with what to save instead.
@@ -337,10 +334,10 @@ class JointTraining(keras.Model):
         return self.log(self._compute(self.learners, episode), rows)
 
     def inputs_of(self, data):
-        """Inputs of the speaker, of a batch.
+        """Returns the inputs of the speaker in a batch.
 
         Raises:
-            ValueError: If rows are weighted.
+            ValueError: If a `sample_weight` is given.
         """
         inputs, _, weights = keras.utils.unpack_x_y_sample_weight(data)
         _refuse_weights(weights)
@@ -356,9 +353,9 @@ class JointTraining(keras.Model):
         ]
 
     def scheduled_values(self) -> dict:
-        """Values of schedules at this step, by the names to log.
+        """Returns the values of schedules at this step, by the names to log.
 
-        Of several channels with a schedule of a name, that of the first.
+        If several channels have a schedule of one name, the first counts.
         """
         values = {}
         for channel in self.scheduled():
@@ -367,7 +364,7 @@ class JointTraining(keras.Model):
 
     @contextlib.contextmanager
     def step_of_schedules(self):
-        """Context of one step of all schedules, whoever's turn it is.
+        """Opens the context of one step of all schedules.
 
         Yields:
             Their values, by the names to log.
@@ -391,7 +388,7 @@ class JointTraining(keras.Model):
         )
 
     def _groups(self, names):
-        """Lists of the learners that share an objective."""
+        """Returns lists of the learners that share an objective."""
         groups = {}
         for name in names:
             key = id(self.learners[name].objective)
@@ -407,7 +404,7 @@ class JointTraining(keras.Model):
         return computed
 
     def computed(self, names, losses, logs):
-        """Losses, and what to log, of learners that share an objective."""
+        """Returns losses and logs of learners that share an objective."""
         loss = sum(losses.values(), 0.0)
         for name in names:
             network = self.learners[name].network
@@ -446,7 +443,7 @@ class JointTraining(keras.Model):
         return backend.apply_if_finite(self, [*updates.values()], causes)
 
     def _causes(self, computed, updates):
-        """Values that must be finite, by what to call them; causes first."""
+        """Returns values that must be finite, by their names, causes first."""
         rewards, terms, totals = {}, {}, {}
         for names, prefix, losses, logs, loss in computed:
             for name in self.learners[names[0]].objective.reward_names():
@@ -467,7 +464,7 @@ class JointTraining(keras.Model):
         Args:
             computed: List of `Computed`.
             weight: Scalar tensor, of this batch in the means. Defaults to
-                `None`: batches count alike.
+                `None`: batches have equal weight.
         """
         values = {}
         for each in computed:
@@ -486,18 +483,17 @@ class JointTraining(keras.Model):
 
 
 def _refuse_weights(weights):
-    """Rejects weights of rows, which no term of an objective reads."""
+    """Rejects weights of rows, which objectives do not have."""
     if weights is not None:
         raise ValueError(
-            "`sample_weight` must be None: the rows of a batch count alike. "
-            f"Received: sample_weight of type {type(weights).__name__}. Weigh "
-            "terms of the objective, or draw rows as often as they are to "
-            "count."
+            "`sample_weight` must be None: all rows of a batch have equal "
+            f"weight. Received: sample_weight of type {type(weights).__name__}."
+            " Weight terms of the objective, or repeat rows in the data."
         )
 
 
 def scales(optimizer: keras.optimizers.Optimizer) -> bool:
-    """Check whether an optimizer scales the loss by itself."""
+    """Returns whether an optimizer scales the loss by itself."""
     dynamic = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
     return dynamic or optimizer.loss_scale_factor is not None
 
@@ -508,10 +504,10 @@ def update_of(
     variables: list,
     global_clipnorm: float | None = None,
 ) -> Update:
-    """Prepares an optimizer's step by the gradient of the global batch.
+    """Prepares an optimizer's step with the gradient of the global batch.
 
-    Keras clips every replica's gradient before they are summed, which is
-    another step than that of one device; here the sum is clipped.
+    Keras clips the gradient of every replica before the sum, unlike on one
+    device; here the sum is clipped.
 
     Args:
         optimizer: `keras.optimizers.Optimizer`, built.
@@ -522,9 +518,9 @@ def update_of(
     """
     if all(gradient is None for gradient in gradients):
         raise ValueError(
-            "No gradient reaches any variable. Received: "
-            f"{len(variables)} trainable variables. See that the objective's "
-            "decoder and reward connect the loss with the network, and that "
+            "The objective must have a gradient. Received: no gradient for "
+            f"any of {len(variables)} trainable variables. Check that the "
+            "objective's decoder and reward depend on the network, and that "
             "the network is not frozen."
         )
     shares = [backend.filled(*pair) for pair in zip(gradients, variables)]
@@ -566,12 +562,11 @@ class JointOptimizer(keras.optimizers.MultiOptimizer):
 
     Args:
         optimizers: List of `keras.optimizers.Optimizer`s, all built.
-        variables: List of lists of what each of them trains.
+        variables: List of lists of the variables of each.
 
     Attributes:
-        optimizers: Sequence of the optimizers; of one that scales the loss,
-            the one inside.
-        iterations: Steps of the learner that has taken most.
+        optimizers: Sequence of the optimizers, without loss scaling.
+        iterations: Largest number of steps of a learner.
     """
 
     def __init__(self, optimizers, variables):
@@ -608,10 +603,9 @@ class JointOptimizer(keras.optimizers.MultiOptimizer):
 class ClippedAdam(keras.optimizers.Adam):
     """Adam whose `global_clipnorm` is over all replicas.
 
-    Keras clips the gradient of each replica before they are summed, which is
-    another step than that of one device. For models with a `compile()` of
-    Keras' own; `tfcap.training.JointTraining` clips by itself. On one device
-    this is Keras' optimizer to the bit.
+    Keras clips the gradient of each replica before the sum, unlike on one
+    device. Use it for other Keras models; `tfcap.training.JointTraining`
+    clips by itself. On one device it is identical to Keras' optimizer.
 
     Args:
         *args, **kwargs: As `keras.optimizers.Adam`.

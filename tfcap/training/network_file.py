@@ -1,4 +1,4 @@
-"""Networks in files: one of several workers saves, and bad files are told."""
+"""Files of networks, also of several workers."""
 
 import os
 import tempfile
@@ -13,17 +13,17 @@ from tfcap.training.workers import is_chief
 def save_network(network, path):
     """Saves a network; under several workers the chief writes.
 
-    Keras makes variables of its own when it saves a compiled model, and under
-    the scope of a strategy no worker makes one alone. The file is on the disk
-    on return, whole; a network that was there before stays until then.
+    All workers must call it, since Keras creates variables when it saves a
+    compiled model. The file is on disk and complete on return; a file that was
+    there before is kept until then.
 
     Args:
         network: `keras.Model`.
         path: String or path of a file `*.keras`.
 
     Raises:
-        OSError: If the disk is full, or the folder cannot be written to. What
-            was there before is as it was.
+        OSError: If the disk is full, or the folder cannot be written to. An
+            earlier file is kept.
 
     Example:
 
@@ -43,22 +43,21 @@ def save_network(network, path):
 
 
 def load_network(path, compile=True, hint="Make it anew."):
-    """Loads a network that `save_network()` saved, without running code.
+    """Loads a network of `save_network()`, without running code.
 
-    The archive's checksums are compared first, so that Keras and HDF5 meet no
-    damage; `safe_mode` stays on, which rejects code in the file.
+    The archive's checksums are compared first, so that Keras and HDF5 read no
+    damaged file; `safe_mode` rejects code in the file.
 
     Args:
         path: String or path of a file `*.keras`.
-        compile: Boolean, as of `keras.saving.load_model()`.
-        hint: String, a sentence that says what to do with another file.
+        compile: Boolean, as in `keras.saving.load_model()`.
+        hint: String, a sentence on what to do if loading fails.
 
     Returns:
         The network.
 
     Raises:
-        ValueError: If the file is cut off, damaged or of another kind. Names
-            the file.
+        ValueError: If the file is truncated, damaged or of another kind.
         OSError: If there is no such file.
 
     Example:

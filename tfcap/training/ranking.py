@@ -25,21 +25,20 @@ def rank_candidates(
 ) -> RankingReport:
     """Ranks every question's candidates by likelihood or dot product.
 
-    By the likelihood of a speaker, equal candidates, and candidates of a
-    question that begin alike, share their work; memory is that of one batch.
-    By dot product, each distinct answer of a data set of dialogs is embedded
-    once.
+    With a speaker, equal candidates, and common prefixes of a question's
+    candidates, are scored once; memory is that of one batch. With dot
+    products, each distinct answer of a data set of dialogs is embedded once.
 
     Args:
         network: `tfcap.decoding.Speaker`; or an object with `encode(inputs)`
             and `embed(answers, mask)`, such as
-            `tfcap.models.DialogDiscriminator`, whose dot products rank.
+            `tfcap.models.DialogDiscriminator`, for dot products.
         dataset: `tfcap.data.DialogBatches`; or another data set that Keras
             takes, of pairs `(inputs, labels)`: inputs with the candidates
-            under `"options"`, integers of shape `(..., N, T)`, zeros or padding
-            for an absent one, and the index of the right one as labels
-            `(...)`, -1 where there is none; or labels `(..., N)`, 1 for the
-            right one, 0 for a wrong one and -1 for one that takes no part.
+            under `"options"`, integers of shape `(..., N, T)`, all padding for
+            an absent one, and as labels the index of the true one, `(...)`,
+            -1 if there is none; or labels `(..., N)`, 1 for the true one, 0
+            for a wrong one and -1 for one to ignore.
         batch_size: Integer, for data that is not in batches yet. Defaults to
             that of `tfcap.data`'s batches.
         verbose: 1 for a progress bar, 0 for silence.
@@ -76,11 +75,11 @@ def candidate_scores(
 ) -> np.ndarray:
     """Scores every candidate by likelihood or dot product.
 
-    For a split whose answers are hidden, of which there is no report.
+    For a split whose answers are hidden, which has no report.
 
     Args:
-        network, dataset, batch_size, verbose: As in
-            `rank_candidates()`, but that labels are not needed.
+        network, dataset, batch_size, verbose: As in `rank_candidates()`,
+            without labels.
 
     Returns:
         Float32 array of shape `(M, R, N)`, `-inf` for absent options.
@@ -98,8 +97,8 @@ def embed_answers(
     """Embeds answers, a chunk at a time.
 
     Args:
-        discriminator: As that of `rank_candidates()`; its `eos`, else
-            2, is the id of the end token, and its `pad`, else 0, the padding.
+        discriminator: As in `rank_candidates()`; its `eos`, 2 by default, is
+            the id of the end token, and its `pad`, 0 by default, the padding.
         answers: Integer array of shape `(A, T)`.
         rows: Integer, answers of a chunk.
 
@@ -124,12 +123,12 @@ class _Questions(NamedTuple):
     """The questions of a batch, with their candidates.
 
     Args:
-        inputs: Nest of tensors, what the network reads.
+        inputs: Nest of tensors, the network's inputs.
         answers: Integer array `(A, T)`, distinct answers.
         options: Integer array `(..., N)`, rows of `answers`; -1 if absent.
-        truth: Integer array `(...)`, -1 where there is none; or `None`.
-        valid: Boolean array `(..., N)`, which candidates are ranked; or
-            `None` for all that are there.
+        truth: Integer array `(...)`, -1 if there is none; or `None`.
+        valid: Boolean array `(..., N)`, true for ranked candidates; or `None`
+            for all.
         relevance: Float array `(..., N)`, or `None`.
     """
 
@@ -174,7 +173,7 @@ def _questions(dataset, batch_size, reader):
 
 
 def _truth(labels, shape):
-    """Index of the right candidate, and what is ranked, of either labels."""
+    """Returns the index of the true candidate, and the ranked candidates."""
     labels = np.asarray(labels)
     if labels.shape == shape:
         right = labels == 1
@@ -183,7 +182,7 @@ def _truth(labels, shape):
     if labels.shape != shape[:-1]:
         raise ValueError(
             "`dataset` must hold labels of the shape of the candidates, "
-            f"{shape}, or indices of the right ones, {shape[:-1]}. Received: "
+            f"{shape}, or indices of the true ones, {shape[:-1]}. Received: "
             f"labels of shape {labels.shape}."
         )
     return labels.astype("int64"), None

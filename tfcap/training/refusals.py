@@ -1,4 +1,4 @@
-"""Checks that refuse, before training begins, what it cannot do."""
+"""Checks of networks, objectives and optimizers before training."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _OWN = (
 
 
 def check_built(network: Any, name: str):
-    """Rejects a network without weights; says how this one gets them."""
+    """Rejects a network without weights, and says how to build it."""
     if getattr(network, "built", False):
         return
     remedy = "Call it on a batch, or `build()` it, first."
@@ -32,7 +32,7 @@ def check_built(network: Any, name: str):
 
 
 def check_learner(name: str, learner: Any, networks: list):
-    """Rejects a learner that is not built, or whose objective nobody trains.
+    """Rejects a learner that is not built, or with networks not trained.
 
     Args:
         networks: List of the networks of all learners.
@@ -43,8 +43,8 @@ def check_learner(name: str, learner: Any, networks: list):
         if any(id(v) not in owned for v in layer.trainable_variables):
             raise ValueError(
                 f"Learner `{name}` must have an objective whose networks are "
-                f"learners, too. Received: {layer.name!r}, which nobody "
-                "trains. Make it the `network` of a Learner with the same "
+                f"learners, too. Received: {layer.name!r}, which would not be "
+                "trained. Make it the `network` of a Learner with the same "
                 "objective, or set its `trainable` to `False`."
             )
 
@@ -57,16 +57,16 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
         optimizer, options: Arguments of its `compile()`.
 
     Raises:
-        ValueError: If the names differ, or something is set that would fail,
-            or be something else, in the middle of a run.
+        ValueError: If the names differ, or an option is set that would fail,
+            or change its meaning, during a run.
     """
     for name in _OBJECTIVES:
         if options.get(name):
             raise ValueError(
-                f"`{name}` must be None: the objective is what is trained "
-                f"for, and logs its rewards. Received: {name}="
-                f"{options[name]!r}. Make it a term of the objective, such "
-                "as an estimator of your own, or a callback."
+                f"`{name}` must be None, since the objective is the loss, and "
+                f"logs its rewards. Received: {name}={options[name]!r}. Make "
+                "it a term of the objective, such as your own estimator, or a "
+                "callback."
             )
     strategy = getattr(model, "distribute_strategy", None)
     replicas = strategy.num_replicas_in_sync if strategy else 1
@@ -74,9 +74,9 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
     whole = model.clipped_ratio or model.period > 1
     if steps != 1 and (whole or replicas > 1):
         raise ValueError(
-            "`steps_per_execution` must be 1 with turns, several updates a "
-            "rollout, or on several devices. Received: "
-            f"steps_per_execution={steps}."
+            "`steps_per_execution` must be 1 for learners that take turns, "
+            "for several updates of a rollout, and on several devices. "
+            f"Received: steps_per_execution={steps}."
         )
     names, given = list(model.learners), optimizer
     if not isinstance(optimizer, dict | None) and len(names) == 1:
@@ -84,15 +84,15 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
     if set(given or {}) != set(names):
         raise ValueError(
             "`optimizer` must be a dict with exactly the keys "
-            f"{', '.join(map(repr, names))}, who learn. Received: optimizer="
-            f"{optimizer!r}. Give `compile({{{names[0]!r}: "
+            f"{', '.join(map(repr, names))}, the learners. Received: "
+            f"optimizer={optimizer!r}. Call `compile({{{names[0]!r}: "
             "keras.optimizers.Adam(), ...})`."
         )
     optimizers = [keras.optimizers.get(given[name]) for name in names]
     if len({id(own) for own in optimizers}) < len(names):
         raise ValueError(
-            "`optimizer` must be one of its own for every network that "
-            f"learns. Received: optimizer={optimizer!r}."
+            "`optimizer` must hold a separate object for every learner. "
+            f"Received: optimizer={optimizer!r}. Make one for each."
         )
     for own in optimizers if replicas > 1 else ():
         own = getattr(own, "inner_optimizer", own)
@@ -100,21 +100,21 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
             if getattr(own, name) is not None:
                 raise ValueError(
                     f"`{name}` of an optimizer must be None on {replicas} "
-                    f"devices, where Keras clips the gradient of each and "
-                    f"cannot add up batches. Received: {own.name!r} with "
-                    f"{name}={getattr(own, name)}. Clip by the "
-                    "`global_clipnorm` of a Learner; take larger batches."
+                    f"devices, where Keras clips the gradient of each device "
+                    f"and cannot accumulate. Received: {own.name!r} with "
+                    f"{name}={getattr(own, name)}. Use the `global_clipnorm` "
+                    "of a Learner, or larger batches."
                 )
     return optimizers
 
 
 def refusal_to_save(model: keras.Model, network: str) -> NotImplementedError:
-    """The error of who saves what trains; Keras would leave a broken file."""
+    """Returns the error of saving a training model."""
     return NotImplementedError(
-        "What is saved must be a network. Received: the training model "
-        f"{model.name!r}. Save what it trains, "
+        "Only networks can be saved. Received: the training model "
+        f"{model.name!r}. Save its network, "
         f"`training.{network}.save('{network}.keras')`; weights alone by "
         "`training.save_weights('training.weights.h5')` or "
-        "`ModelCheckpoint(..., save_weights_only=True)`; or a run that goes "
-        "on, by `tfcap.training.Resume`."
+        "`ModelCheckpoint(..., save_weights_only=True)`; or a run to resume, "
+        "by `tfcap.training.Resume`."
     )

@@ -1,4 +1,4 @@
-"""The callback by which a run goes on where it stopped."""
+"""The callback that checkpoints and resumes a run."""
 
 import contextlib
 import inspect
@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 
 import keras
 import numpy as np
@@ -32,7 +33,7 @@ _REMEMBER = (
     keras.callbacks.ModelCheckpoint,
     keras.callbacks.SwapEMAWeights,
 )
-_EXACT = "resumes exactly, also in the midst of an epoch"
+_EXACT = "resumes exactly, also within an epoch"
 _BY_EPOCHS = (
     "resumes at the start of an epoch, since the data are not indexed by the "
     "step: see `tfcap.data.Epochs` and `DatasetBatches`"
@@ -50,60 +51,59 @@ class Resume(keras.callbacks.Callback):
     )
     ```
 
-    The same lines again go on from the folder, and end in the weights, logs
-    and history of a run that was never stopped; when nothing is left to do,
-    `fit()` returns at once, with the model as it was at the end. `epochs`
-    counts all epochs of the run, and may be raised later.
+    The same program resumes from the folder, and ends with the weights, logs
+    and history of an uninterrupted run; a finished run returns at once, with
+    the final model. `epochs` counts all epochs of the run, and may be raised
+    later.
 
     A run is a function of the seed and the step, and so must its data be:
 
-    - Arrays, and a data set of `tfcap.data.CaptionBatches`, `DialogBatches`,
-      `DatasetBatches` or `Epochs` as `dataset()` returns it, begin at any
-      step: the run goes on exactly, also in the midst of an epoch. The order
-      of arrays is drawn from a seed in the checkpoint.
-    - Anything else goes on at the start of an epoch: exactly if it is a
-      `tf.data.Dataset` that shuffles by a seed, or in an order that does not
-      change. With `steps_per_epoch`, batches of epochs before are read again.
+    - Arrays, and data sets of `dataset()` of `tfcap.data.CaptionBatches`,
+      `DialogBatches`, `DatasetBatches` or `Epochs`, begin at any step: the run
+      resumes exactly, also within an epoch. The order of arrays is drawn from
+      a seed in the checkpoint.
+    - Other data resume at the start of an epoch: exactly for a
+      `tf.data.Dataset` that shuffles with a seed, or in a constant order. With
+      `steps_per_epoch`, batches of earlier epochs are read again.
 
-    `fit()` prints which of both holds, unless `verbose=0`. It is the callback
-    of a `tfcap.training.JointTraining`. Other models of Keras are trained by
-    `fit()` of this class:
+    `fit()` prints which of the two applies, unless `verbose=0`. It is the
+    callback of a `tfcap.training.JointTraining`. Other Keras models are
+    trained by `fit()` of this class:
 
     ```
     resume.fit(model, x, y, batch_size=50, epochs=10)
     ```
 
-    Saved is every variable of the model and its optimizers, the history, in
-    the midst of an epoch its metrics and logs, and the memory of
-    `EarlyStopping`, `ReduceLROnPlateau`, `ModelCheckpoint`, `SwapEMAWeights`
-    and of callbacks with `get_state()` and `set_state(state)`, whose state is
-    of what JSON and NumPy hold. A step may draw from seed generators of Keras
-    and of this package that are attributes of the model, which are variables;
-    other generators begin anew.
+    It saves every variable of the model and its optimizers, the history,
+    within an epoch its metrics and logs, and the state of `EarlyStopping`,
+    `ReduceLROnPlateau`, `ModelCheckpoint`, `SwapEMAWeights` and of callbacks
+    with `get_state()` and `set_state(state)`, whose state is made of JSON and
+    NumPy values. Seed generators of Keras and of this package that are
+    attributes of the model are among its variables; other generators start
+    again.
 
-    It saves after every epoch; of data that are indexed also after
-    `save_every` seconds, and at SIGTERM, after which the process ends with
-    status 143, and at Ctrl-C; a second one acts at once. It is called after
-    all other callbacks.
+    It saves after every epoch; with indexed data also after `save_every`
+    seconds, and at SIGTERM, after which the process ends with status 143, and
+    at Ctrl-C; a second signal acts at once. It is called after all other
+    callbacks.
 
-    Weights that are frozen in a pretrained network, one whose attribute
-    `pretrained` is true as that of `CausalLMSpeaker` and `CLIPListener`, are
-    not saved: the program loads the network again, and digests tell another.
-    Nor are networks that an objective reads and that nobody trains, such as a
-    frozen listener.
+    Frozen weights of a pretrained network, whose attribute `pretrained` is
+    true as in `CausalLMSpeaker` and `CLIPListener`, are not saved: the program
+    loads the network again, and digests verify it. Networks of an objective
+    that are not trained, such as a frozen listener, are not saved either.
 
     Args:
         directory: String or path of the run's folder, made if absent.
-        save_every: Float, seconds, or `float("inf")` to save after epochs
-            alone. Defaults to `600.0`.
+        save_every: Float, seconds, or `float("inf")` to save only after
+            epochs. Defaults to `600.0`.
 
     Raises:
-        ValueError: In `fit()`, if the folder is of another model, metrics or
-            number of steps, or another process trains in it, or it is a
-            callback of a model of Keras' own.
+        ValueError: In `fit()`, if the folder belongs to another model, other
+            metrics or another number of steps, or another process trains in
+            it, or it is a callback of another Keras model.
         SystemExit: In `fit()`, after SIGTERM.
-        OSError: If a disk is full. The last checkpoint is whole.
-        FloatingPointError: If what is to be saved holds NaN.
+        OSError: If a disk is full. The last checkpoint is complete.
+        FloatingPointError: If a variable holds NaN.
 
     Example:
 
@@ -129,11 +129,11 @@ class Resume(keras.callbacks.Callback):
         self._signal, self._train = None, None
 
     def fit(self, model, *args, callbacks=None, **kwargs):
-        """Trains a model of Keras that goes on where it stopped.
+        """Trains a Keras model, and resumes its run.
 
         Args:
             model: Compiled `keras.Model`.
-            *args, callbacks, **kwargs: As those of `keras.Model.fit()`.
+            *args, callbacks, **kwargs: As in `keras.Model.fit()`.
 
         Returns:
             `keras.callbacks.History`.
@@ -144,7 +144,7 @@ class Resume(keras.callbacks.Callback):
     # How a run begins --------------------------------------------------------
 
     def run(self, fit, arguments, others):
-        """Calls `fit()` with data and callbacks that begin where it stopped.
+        """Calls `fit()` with data and callbacks from where the run stopped.
 
         Args:
             fit: The bound method of the model.
@@ -208,15 +208,15 @@ class Resume(keras.callbacks.Callback):
         before = about.get("steps")
         if None not in (before, steps) and before != steps:
             raise ValueError(
-                "The data must have as many steps per epoch as those of the "
-                f"run so far. Received: {steps} steps, and {before} in the "
+                "The data must have as many steps per epoch as in the "
+                f"checkpoint. Received: {steps} steps, and {before} in the "
                 f"checkpoint in {self._directory!r}. Use the same data and "
-                "batch size, or another folder for a run on these."
+                "batch size, or another folder for a run on these data."
             )
         if self._done and not self._indexed:
             raise ValueError(
-                "The data must be indexed by the step, as those of the run so "
-                f"far. Received: others, and a checkpoint of {self._done} "
+                "The data must be indexed by the step, as in the checkpoint. "
+                f"Received: other data, and a checkpoint after {self._done} "
                 f"steps of an epoch in {self._directory!r}. Use the same data."
             )
 
@@ -239,7 +239,7 @@ class Resume(keras.callbacks.Callback):
         self._saved, self._asked = time.monotonic(), 0
 
     def _pass_step(self, iterator):
-        """Trains nothing, for the steps of an epoch that are done."""
+        """Skips the finished steps of an epoch."""
         if not self._passed:
             # Once more, after what callbacks did when the epoch began.
             self._give_back()
@@ -249,7 +249,7 @@ class Resume(keras.callbacks.Callback):
         return dict(self._checkpoint.about["logs"])
 
     def _give_back(self):
-        """Sets model and callbacks to what is in the checkpoint."""
+        """Sets model and callbacks to the checkpoint."""
         model, about = self.model, self._checkpoint.about
         if not model.built:
             model(_first_batch(self._data)[0])
@@ -280,7 +280,7 @@ class Resume(keras.callbacks.Callback):
                 vars(callback).update(state)
 
     def _remembering(self):
-        """The callbacks whose memory is saved."""
+        """Returns the callbacks whose state is saved."""
         return [
             callback
             for callback in self._others
@@ -334,9 +334,9 @@ class Resume(keras.callbacks.Callback):
     # When to save, and to stop ------------------------------------------------
 
     def _agreed(self, due, now):
-        """The signal to stop at, and whether to save, for all workers alike.
+        """Returns the signal to stop, and whether to save, for all workers.
 
-        They ask each other every ten steps, and at the end of an epoch.
+        They agree every ten steps, and at the end of an epoch.
         """
         stop = self._signal or 0
         if of_workers(self.model) is None:
@@ -349,14 +349,14 @@ class Resume(keras.callbacks.Callback):
         return int(stop), bool(due)
 
     def _stop(self, number, epoch, step):
-        """Ends the process as a signal asks, when all is on the disk."""
+        """Ends the process after a signal, when all is on disk."""
         # Nobody ends before the chief has written.
         from_chief(None, self.model)
         name = signal.Signals(number).name
         if is_chief(self.model):
             print(
-                f"\nStopped by {name}. On the disk in {self._directory}: "
-                f"{_place(epoch, step)}. To go on, run the same command again.",
+                f"\nStopped by {name}. Saved in {self._directory}: "
+                f"{_place(epoch, step)}. To resume, run the same command.",
                 file=sys.stderr,
                 flush=True,
             )
@@ -367,11 +367,11 @@ class Resume(keras.callbacks.Callback):
 
     @contextlib.contextmanager
     def _noted_signals(self):
-        """Notes SIGTERM and Ctrl-C, for the run to stop after its step.
+        """Notes SIGTERM and Ctrl-C, to stop the run after its step.
 
-        A second one acts at once. A handler that the program has set takes
-        over when the run has stopped. Outside of the main thread, where Python
-        hears of no signals, nothing is noted.
+        A second one acts at once. The program's own handler takes over when
+        the run has stopped. Signals are only noted in the main thread, where
+        Python receives them.
         """
         self._signal, self._obeyed, before = None, False, {}
 
@@ -404,8 +404,8 @@ class Resume(keras.callbacks.Callback):
     def _lock(self, model):
         """Keeps other processes from training in the folder.
 
-        The system gives the lock up when the process ends, however it ends.
-        Of several workers the chief has it.
+        The system releases the lock when the process ends. Of several workers
+        the chief has it.
         """
         folder, taken = None, False
         if fcntl is not None and is_chief(model):
@@ -418,9 +418,9 @@ class Resume(keras.callbacks.Callback):
         try:
             if from_chief(taken, model):
                 raise ValueError(
-                    "`directory` must be of one run at a time. Received: "
+                    "`directory` must be used by one run at a time. Received: "
                     f"directory={self._directory!r}, in which another process "
-                    "trains. Wait for it, or choose another one."
+                    "trains. Wait for it, or choose another folder."
                 )
             yield
         finally:
@@ -429,10 +429,10 @@ class Resume(keras.callbacks.Callback):
 
 
 class _Callbacks(keras.callbacks.CallbackList):
-    """Callbacks, but for the steps that are done of the first epoch.
+    """Callbacks without the finished steps of the first epoch.
 
     Attributes:
-        done: Integer, how many.
+        done: Integer, number of finished steps.
     """
 
     done = 0
@@ -454,8 +454,8 @@ class _Callbacks(keras.callbacks.CallbackList):
 def run_fit(fit, *args, **kwargs):
     """Calls `fit()` of a model, through the `Resume` among its callbacks.
 
-    A data set of several epochs, whose batches are indexed by the step, brings
-    its `steps_per_epoch` and its order along.
+    A data set of several epochs that is indexed by the step determines
+    `steps_per_epoch` and the order.
 
     Args:
         fit: The method of a model.
@@ -470,26 +470,31 @@ def run_fit(fit, *args, **kwargs):
     del arguments["self"]
     x, steps = arguments["x"], arguments["steps_per_epoch"]
     several = arguments["epochs"] - arguments["initial_epoch"] > 1
-    if is_tf_dataset(x):
+    arrays = all(hasattr(leaf, "shape") for leaf in keras.tree.flatten(x))
+    if not arrays and not isinstance(x, keras.utils.PyDataset):
         # It has an order of its own, of which Keras would warn.
         arguments["shuffle"] = False
     if hasattr(x, "from_step") and several and steps is None:
         arguments["steps_per_epoch"] = x.steps_per_epoch
     callbacks = keras.tree.flatten(arguments["callbacks"] or [])
     found = [c for c in callbacks if isinstance(c, Resume)]
-    if not found:
-        return fit(**arguments)
-    others = [c for c in callbacks if c is not found[0]]
-    return found[0].run(fit, arguments, others)
+    others = [c for c in callbacks if c not in found[:1]]
+    with warnings.catch_warnings():
+        if arguments["steps_per_epoch"] is None:
+            # So ends an epoch of a generator, whose length Keras cannot know.
+            warnings.filterwarnings("ignore", "Your input ran out of data")
+        if not found:
+            return fit(**arguments)
+        return found[0].run(fit, arguments, others)
 
 
 def _by_step(arguments, seed):
-    """Data of a `fit()` that begin at another step.
+    """Returns data of a `fit()` that begin at another step.
 
     Returns:
-        Triple: the arguments of `fit()`; a function from how many epochs are
-        passed, and how many steps of the next, to what they have as `x`; and
-        whether it begins in the midst of an epoch, too.
+        Triple: the arguments of `fit()`; a function from the numbers of
+        finished epochs and of finished steps of the next to the data `x`; and
+        whether these may begin within an epoch.
     """
     x, steps = arguments["x"], arguments["steps_per_epoch"]
     first, epochs = arguments["initial_epoch"], arguments["epochs"]
@@ -539,7 +544,7 @@ def _by_step(arguments, seed):
 
 
 def _as_keras_does(array):
-    """An array of the type that Keras makes of it."""
+    """Converts an array to the type that Keras gives it."""
     array = np.asarray(array)
     double = array.dtype == "float64"
     return array.astype(keras.config.floatx()) if double else array
@@ -556,7 +561,7 @@ def _place(epoch, step):
 
 
 def _changed(callback, before):
-    """Attributes of a callback that training has changed, no settings."""
+    """Returns the attributes of a callback that training has changed."""
     settings = inspect.signature(type(callback)).parameters
 
     return {
@@ -569,7 +574,7 @@ def _changed(callback, before):
 
 
 def _packed(state, arrays):
-    """A state as text; its arrays are put into a list."""
+    """Returns a state as text; its arrays are put into a list."""
 
     def put(value):
         if isinstance(value, np.generic):

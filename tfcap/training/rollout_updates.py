@@ -1,4 +1,4 @@
-"""Several updates on the words of a batch, which are drawn once."""
+"""Several updates on the words of a batch, which are sampled once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,15 +22,15 @@ from tfcap.objectives.proximal import KLDivergence
 def checked_ratio(
     model: keras.Model, ratio: ClippedRatio | None
 ) -> ClippedRatio | None:
-    """Returns the ratio of words that were drawn; rejects what has none.
+    """Returns the ratio of sampled words; rejects terms without ratios.
 
     Args:
-        model: `tfcap.training.JointTraining`, of which `learners` and
-            `updates_per_rollout` are read.
+        model: `tfcap.training.JointTraining` with `learners` and
+            `updates_per_rollout`.
 
     Raises:
-        ValueError: If several learn, or a gradient passes elsewhere than
-            through the scores of words, which are all that is computed again.
+        ValueError: If there are several learners, or a gradient that does not
+            pass through the scores of words, the only part computed again.
     """
     updates = model.updates_per_rollout
     if checked_integer(updates, "updates_per_rollout") > 1:
@@ -40,8 +40,8 @@ def checked_ratio(
     given = f"updates_per_rollout={updates}, clipped_ratio={ratio!r}"
     if [x.network for x in model.learners.values()] != [model.speaker]:
         raise ValueError(
-            "`learners` must be the speaker alone where its words are drawn "
-            f"once for several steps. Received: {given}, and the learners "
+            "`learners` must be the speaker alone for several updates of a "
+            f"rollout. Received: {given}, and the learners "
             f"{', '.join(map(repr, model.learners))}. Leave those arguments "
             "out."
         )
@@ -49,24 +49,23 @@ def checked_ratio(
     for _, term in learner.objective.terms:
         if not _has_ratio(term):
             raise ValueError(
-                "Terms of `learners` must score words where these are drawn "
-                "once for several steps, as ScoreFunction, TeacherForcing and "
-                "KLDivergence do of words drawn at temperature 1. Received: "
-                f"{given}, and the term {term.name!r}. Leave those arguments "
-                "out."
+                "Terms of `learners` must be ScoreFunction, TeacherForcing or "
+                "KLDivergence, of words drawn at temperature 1, for several "
+                f"updates of a rollout. Received: {given}, and the term "
+                f"{term.name!r}. Leave those arguments out."
             )
     return ratio
 
 
 def _has_ratio(term):
-    """Check whether a term is linear in the scores that samplers give."""
+    """Returns whether a term is linear in the scores that samplers give."""
     channel = getattr(getattr(term, "decoder", None), "channel", None)
     warm = isinstance(channel, Categorical) and channel.temperature != 1.0
     return isinstance(term, ScoreFunction | KLDivergence) and not warm
 
 
 class _Scored(Episode):
-    """An episode in which the scores of words are what is differentiated."""
+    """An episode that is differentiated with respect to scores of words."""
 
     def __init__(self, speaker, inputs, watch):
         super().__init__(speaker, inputs, training=True)
@@ -100,8 +99,7 @@ class _Scored(Episode):
         if guided or not isinstance(decoder, Sample):
             raise ValueError(
                 "`updates_per_rollout` must be 1, and `clipped_ratio` None, "
-                "for decoders whose words have other scores than the speaker "
-                "gives them. "
+                "for decoders whose scores differ from the speaker's. "
                 f"Received: decoder={type(decoder).__name__}. Use Sample "
                 "without guidance, BeamSearch or GroundTruth."
             )
@@ -167,7 +165,7 @@ def forward(model: keras.Model, drawn: dict) -> tuple[list, list]:
 def _surrogate(model, state, scored, kind):
     """The loss of words scored again, whose gradient by scores is known.
 
-    And how many words have no gradient for their ratio, of how many.
+    Also returns the number of clipped words, and of all words.
     """
     tokens, before, slopes, pulls = scored
     processors, drawn = kind

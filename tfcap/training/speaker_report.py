@@ -1,4 +1,4 @@
-"""Captions of a split, and their scores; read, written, printed."""
+"""Reports of captions of a split and their scores."""
 
 import dataclasses
 import json
@@ -67,13 +67,13 @@ class SpeakerReport:
     Attributes:
         scores: Dict of name to float, see `result()`.
         image_ids: List of M integers or strings.
-        captions: List of M strings, what the speaker says.
-        references: List of M lists of strings, what people say.
-        ranks: Float array of shape `(M,)`: of the images, ranked by how well
-            the listener thinks that they fit a caption, the place of the one
-            that it was said of; 1 is best. NaN where nobody listened.
+        captions: List of M strings, the speaker's captions.
+        references: List of M lists of strings, the human captions.
+        ranks: Float array of shape `(M,)`, the rank of an image among all
+            when the listener retrieves by its caption; 1 is best. NaN without
+            a listener.
         human_ranks: Float array of shape `(M,)`, the same for the first human
-            caption of each image; NaN where the listener heard none.
+            caption of each image; NaN if the listener read none.
         each: Dict of a score's name to a float array of shape `(M,)`, the
             score of each caption.
         absent: Dict of a score's name to its
@@ -93,43 +93,46 @@ class SpeakerReport:
         return len(self.captions)
 
     def result(self):
-        """The scores of the split.
+        """Returns the scores of the split.
 
         Returns:
-            Dict of floats. Naturalness as `evaluate_captions()` names it:
-            `"cider_d"`, `"bleu_1"` to `"bleu_4"`, `"rouge_l"`, and
-            `"meteor"` and `"spice"` where they were asked for and are there.
-            The image found by its caption: `"r@1"`, `"r@5"` and `"r@10"` in
-            percent, `"median_rank"`, `"mean_rank"`, `"mrr"`; the caption
-            found by its image: the same after `"image_to_text_"`. What the
-            listener makes of human captions: after `"human_"` (and
-            `"human_image_to_text_"`) of all of them, after `"human_first_"`
-            of the first of each image. After the name of another listener,
-            what that one makes of the speaker's, in both directions. Variety:
-            `"vocabulary_size"`, `"distinct_captions"`, `"novelty"`, and
-            `"self_bleu"` in `[0, 1]`, the lower the more varied, as published:
-            of up to 5-grams, of the first 1000 captions, with nltk's
-            smoothing. Signs of drift, shares of captions: `"repeat_rate"`,
-            which say a word twice in a row, `"repeated_bigram_rate"`, which
-            say some bigram twice, `"bad_ending_rate"`, `"unfinished_rate"`;
-            shares of n-grams: `"repeated_bigrams"` and `"repeated_trigrams"`
-            (see `repeated_ngrams()`); and `"mean_length"` in words.
-            Where the training captions were given, `"novel_bigrams"` and
-            `"novel_trigrams"`, shares that these never say, and
-            `"lm_log_prob"`, the mean log probability a word under an n-gram
-            model of them, higher is more natural: see
-            `tfcap.text.TrainingCaptions`. After `"human_"`, that of the human
-            captions.
+            Dict of floats:
+
+            - naturalness, as in `evaluate_captions()`: `"cider_d"`,
+              `"bleu_1"` to `"bleu_4"`, `"rouge_l"`, and the further scores
+              that were requested and are installed;
+            - text-to-image retrieval: `"r@1"`, `"r@5"` and `"r@10"` in
+              percent, `"median_rank"`, `"mean_rank"`, `"mrr"`; image-to-text
+              retrieval: the same with the prefix `"image_to_text_"`;
+            - retrieval by human captions: with the prefixes `"human_"` and
+              `"human_image_to_text_"`, and by the first human caption of each
+              image with `"human_first_"`; by other listeners, with their
+              names as prefixes;
+            - variety: `"vocabulary_size"`, `"distinct_captions"`,
+              `"novelty"`, and `"self_bleu"` in `[0, 1]`, lower is more varied,
+              as published: up to 5-grams of the first 1000 captions, with
+              nltk's smoothing;
+            - signs of drift, as shares of captions: `"repeat_rate"`, with a
+              repeated word, `"repeated_bigram_rate"`, with a repeated bigram,
+              `"bad_ending_rate"`, `"unfinished_rate"`; as shares of n-grams:
+              `"repeated_bigrams"` and `"repeated_trigrams"`; and
+              `"mean_length"` in words;
+            - with training captions: `"novel_bigrams"` and
+              `"novel_trigrams"`, shares that do not occur in them, and
+              `"lm_log_prob"`, the mean log probability of a word under their
+              n-gram model, higher is more natural, see
+              `tfcap.text.TrainingCaptions`; with the prefix `"human_"`, those
+              of the human captions.
         """
         return dict(self.scores)
 
     def with_language(self, training=None):
-        """The same report with scores of its captions that need no image.
+        """Returns the report with scores of language, which need no image.
 
         Args:
-            training: `tfcap.text.TrainingCaptions`, for new n-grams and log
-                probability, those of the human captions, too. Defaults to
-                `None`: neither is there.
+            training: `tfcap.text.TrainingCaptions`, for novel n-grams and log
+                probabilities, also of the human captions. Defaults to `None`,
+                without these.
 
         Returns:
             A new `SpeakerReport`.
@@ -159,14 +162,14 @@ class SpeakerReport:
         )
 
     def rescored(self, metrics, objects=None):
-        """The same report with more scores of its captions.
+        """Returns the report with more scores of its captions.
 
         Args:
             metrics: Names that `tfcap.text.evaluate_captions()` knows.
             objects: As there.
 
         Returns:
-            A new `SpeakerReport`. What cannot be had is in its `absent`.
+            A new `SpeakerReport`. Scores that are missing are in `absent`.
 
         Example:
 
@@ -196,7 +199,7 @@ class SpeakerReport:
         )
 
     def table(self):
-        """The scores as text of several lines, and what is absent."""
+        """Returns the scores as text, and which are missing."""
         human = sum(map(len, self.references))
         lines = [f"{len(self):,} images, {human:,} human captions", ""]
         titles = {k: t for k, t in TITLES.items() if k in self.scores}
@@ -219,10 +222,10 @@ class SpeakerReport:
         absent = [str(missing_score) for missing_score in self.absent.values()]
         return "\n".join([*lines, *([""] if absent else []), *absent])
 
-    __str__ = table
+    __repr__ = table
 
     def _retrieval(self, prefix):
-        """A row of the table; of another listener, with its name."""
+        """Returns a row of the table, with the name of another listener."""
         turned = "image_to_text_"
         title, name = _DIRECTIONS.get(prefix), prefix.removesuffix(turned)
         if title is None:
@@ -235,7 +238,7 @@ class SpeakerReport:
         return [title, *cells]
 
     def save(self, path):
-        """Writes everything to a JSON file, a line an image, for people too.
+        """Writes everything to a readable JSON file, with a line per image.
 
         The file is written whole or not at all.
 
@@ -262,7 +265,7 @@ class SpeakerReport:
 
     @classmethod
     def load(cls, path):
-        """Reads a report that `save()` wrote.
+        """Reads a report of `save()`.
 
         Args:
             path: String or path.
@@ -271,7 +274,7 @@ class SpeakerReport:
             A `SpeakerReport`.
 
         Raises:
-            ValueError: If the file is something else, or cut off.
+            ValueError: If the file is of another kind, or truncated.
         """
         content = read_json(path, hint=_WRITE)
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
@@ -302,13 +305,13 @@ class SpeakerReport:
             raise malformed(path, "", problem, _WRITE) from error
 
     def samples(self, images=None, count: int = 16) -> list[Sample]:
-        """The first captions, for the Trade-off tab of TensorBoard.
+        """Returns the first captions, for the Trade-off tab of TensorBoard.
 
         Args:
             images: Function from an image's row in the report to its pixels
                 or `None`, such as `tfcap.data.Photographs`, whose file names
                 are shown, too. Optional.
-            count: Integer, how many at most. Defaults to `16`.
+            count: Integer, maximum number of captions. Defaults to `16`.
 
         Returns:
             List of `tensorboard_plugin_tfcap.summary.Sample`.
@@ -334,10 +337,10 @@ class DiversityReport:
     """Scores of several captions an image, by `Evaluator.diversity()`.
 
     Attributes:
-        scores: Dict of floats: `"mean_cider_d"` over all captions,
-            `"best_cider_d"` over the best one of each image, neither of them
-            where there is one image; `"div_1"` and `"div_2"`, more is more
-            diverse, and `"mutual_bleu_4"`, less is.
+        scores: Dict of floats: for more than one image, `"mean_cider_d"` over
+            all captions and `"best_cider_d"` over the best one of each image;
+            `"div_1"` and `"div_2"`, higher is more diverse, and
+            `"mutual_bleu_4"`, lower is more diverse.
         captions: List of M lists of S strings.
     """
 
@@ -377,11 +380,11 @@ class DiversityReport:
         return cls({k: float(v) for k, v in scores.items()}, captions)
 
     def table(self):
-        """The scores as text of two lines."""
+        """Returns the scores as text of two lines."""
         cells = [(name, f"{value:.4f}") for name, value in self.scores.items()]
         return "\n".join(aligned(zip(*cells)))
 
-    __str__ = table
+    __repr__ = table
 
 
 def _json(value, indent=None):
@@ -389,13 +392,13 @@ def _json(value, indent=None):
 
 
 def _plain(value):
-    """A NumPy number as Python's; a float that is none as None."""
+    """Converts a NumPy number to Python, and NaN to `None`."""
     value = value.item() if hasattr(value, "item") else value
     return finite(value) if isinstance(value, float) else value
 
 
 def _number(value):
-    """A number as the file holds it: None where it is none."""
+    """Reads a number of a file, `None` as NaN."""
     if value is not None and type(value) not in (int, float):
         raise TypeError(f"{value!r:.40} is no number")
     return math.nan if value is None else float(value)

@@ -1,9 +1,8 @@
-"""Several processes, or machines, that train as one.
+"""Training on several processes or machines.
 
-They all run the same program. Under the scope of their strategy, variables are
-made and models trained by all of them together, so that each must come to the
-same points in the same order; `from_chief()` lets one of them decide where
-what is on disk decides.
+They all run the same program. Under the scope of their strategy, they create
+variables and train models together, so that each must reach the same calls in
+the same order; `from_chief()` lets the chief decide by what it has on disk.
 """
 
 import io
@@ -54,7 +53,7 @@ def is_chief(model=None):
             workers are those of the scope.
 
     Returns:
-        Boolean, `True` where there are not several workers.
+        Boolean, `True` without several workers.
 
     Example:
 
@@ -71,13 +70,12 @@ def from_chief(value, model=None):
     All workers must call it; each waits for the others.
 
     Args:
-        value: NumPy array, or anything that JSON can hold. That of the chief
-            counts.
-        model: As that of `is_chief()`.
+        value: NumPy array, or a value that JSON can hold.
+        model: As in `is_chief()`.
 
     Returns:
-        The chief's value, as JSON gives it back; `value` itself where there
-        are not several workers.
+        The chief's value, as decoded by JSON; `value` itself without several
+        workers.
 
     Example:
 
@@ -94,7 +92,7 @@ def from_chief(value, model=None):
 
 
 def from_all(array, model=None) -> np.ndarray:
-    """Arrays of all workers, one after the other along their first axis.
+    """Returns the arrays of all workers, concatenated on the first axis.
 
     All workers must call it; each waits for the others.
 
@@ -117,7 +115,7 @@ def from_all(array, model=None) -> np.ndarray:
 
 
 def worker_index(model=None) -> int:
-    """Number of this worker among all, from 0, as `from_all()` counts them."""
+    """Returns the number of this worker from 0, as `from_all()` orders them."""
     strategy = of_workers(model)
     return 0 if strategy is None else strategy.cluster_resolver.task_id
 
@@ -136,7 +134,7 @@ def of_workers(model=None):
 
 
 def _packed(value):
-    """An array, or JSON in an array of one string, as bytes."""
+    """Encodes an array, or JSON, as bytes."""
     if not isinstance(value, np.ndarray):
         value = np.array([json.dumps(value)])
     file = io.BytesIO()

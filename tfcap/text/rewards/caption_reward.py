@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap._io.file_limits import limit
+from tfcap._printed import printed
 from tfcap.text.caption_tokenization import caption_tokenize
 from tfcap.text.worker_processes import called
 from tfcap.text.worker_processes import process_pool
@@ -66,6 +67,8 @@ class CaptionReward:
     - TRL's GRPOTrainer, https://huggingface.co/docs/trl/grpo_trainer, section
       Using a custom reward function
     """
+
+    __repr__ = printed
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ def bad_ending_rate(captions: Sequence[Sequence]) -> Scores:
 
     >>> from tfcap.text.scores.caption_statistics import bad_ending_rate
     >>> bad_ending_rate([["a", "bus"], ["a", "bus", "with", "a"]])
-    Scores(corpus=0.5, each=array([0., 1.]))
+    Scores(corpus=0.5, each=[0, 1])
 
     Reference:
 
@@ -182,7 +182,7 @@ def repeated_ngrams(captions: Sequence[Sequence], order: int = 2) -> Scores:
     >>> from tfcap.text.scores.caption_statistics import repeated_ngrams
     >>> said = "a red bus and a red bus".split()
     >>> repeated_ngrams([said, said[:4]])
-    Scores(corpus=0.1666..., each=array([0.3333..., 0. ]))
+    Scores(corpus=0.166667, each=[0.333333, 0])
 
     Reference:
 

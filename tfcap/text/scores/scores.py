@@ -9,10 +9,13 @@ import numpy as np
 
 from tfcap._io.file_limits import limit
 from tfcap._io.file_limits import raise_limit
+from tfcap._printed import printed
 
 
 class Scores(NamedTuple):
     """One score of a corpus and of each of its captions."""
+
+    __repr__ = printed
 
     #: Score of the whole. Not always the mean of `each`: see the function.
     corpus: float

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfcap._printed import printed
 from tfcap.text.missing_score import MissingScoreError
 from tfcap.text.scores.meteor_resources import SynonymSets
 from tfcap.text.scores.scene_graph_rules import COLORS
@@ -237,6 +238,8 @@ class SceneGraphParser:
       other dependencies
     - Anderson et al., SPICE, ECCV 2016, section 3.1
     """
+
+    __repr__ = printed
 
     def __init__(self, model: str | os.PathLike | None = None):
         self._pipeline = _load(model)
