@@ -362,8 +362,9 @@ def checked_schedule(
     if isinstance(value, dict):
         value = keras.saving.deserialize_keras_object(value)
     try:
-        # As in a graph of any backend: a tensor without a value.
-        value(keras.KerasTensor((), dtype="float32"))
+        # As in a graph of any backend: of a tensor without a value.
+        at = keras.layers.Lambda(lambda step: at_step(value, step))
+        at.compute_output_shape(())
         first = float(at_step(value, 0))
     except Exception as error:
         raise TypeError(
