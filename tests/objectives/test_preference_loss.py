@@ -78,7 +78,7 @@ def test_what_is_logged_is_of_pairs_and_not_of_rows(pairs):
         "pairs": len(margins) / 3,
     }
     for name, value in wanted.items():
-        assert float(logs[f"reward_{name}"]) == pytest.approx(value, 1e-4)
+        assert float(logs[f"reward/{name}"]) == pytest.approx(value, 1e-4)
 
 
 def test_equal_rewards_are_no_pair():

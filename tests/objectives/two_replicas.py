@@ -118,4 +118,4 @@ def check_all(strategy):
         return PreferenceLoss(Worth(), decoder, loss="simpo", pairs="all")
 
     health(strategy, policy, "worth/frac_reward_zero_std")
-    health(strategy, preference, "worth_accuracy")
+    health(strategy, preference, "worth/accuracy")

@@ -135,7 +135,7 @@ def logs(strategy):
 
     found, sums = run(strategy, function, human, rows=HALVES), human.sum(-1)
     for key, wanted in (("words", sums.mean()), ("words/std", sums.std())):
-        value = np.mean([each[f"weighted_sum_{key}"] for each in found])
+        value = np.mean([each[f"weighted_sum/{key}"] for each in found])
         np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-6)
 
 

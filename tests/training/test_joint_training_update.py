@@ -123,7 +123,7 @@ def test_of_a_sum_the_part_is_named():
     model = model_of(prize(ConstantReward() + 0.5 * Told()))
     with pytest.raises(FloatingPointError) as caught:
         fit(model, batches([np.inf]))
-    told = "Received: `prize` is inf, `prize_told` is inf, after 0 updates"
+    told = "Received: `prize` is inf, `prize/told` is inf, after 0 updates"
     assert told in str(caught.value)
 
 
@@ -168,7 +168,7 @@ def test_no_learner_steps_where_one_cannot():
     critic = model.learners["d"].network
     critic.table.assign(critic.table * np.nan)
     before = model.speaker.get_weights()
-    match = "Received: `d_judged` is nan, after 0 updates"
+    match = "Received: `d/judged` is nan, after 0 updates"
     with pytest.raises(FloatingPointError, match=match):
         model.train_on_batch(DATA)
     same(before, model.speaker.get_weights())

@@ -4,6 +4,7 @@ They have no public equivalent. A test looks at each of them, and `.ci/bounds`
 runs it with the lowest and the newest versions.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -45,3 +46,13 @@ def is_function_graph(graph: Any) -> bool:
     import tensorflow as tf
 
     return type(graph) is tf.__internal__.FuncGraph
+
+
+def iterator_step(model: keras.Model, step: Callable) -> Callable:
+    """A train function of Keras on JAX, from a step of a batch."""
+    return model._make_function(step)
+
+
+def state_shardings(model: keras.Model) -> tuple:
+    """How Keras on JAX spreads the state of a model over devices."""
+    return model._get_state_sharding_spec()

@@ -36,6 +36,7 @@ from keras import ops
 
 from tfcap._ops import token_log_probs
 from tfcap._ops.loops import LONGEST_UNROLLED
+from tfcap._ops.loops import up_to_the_longest
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import likeliest_words
 
@@ -670,12 +671,15 @@ def packed_scores(
     if unroll is None or length is None:
         unroll = length is not None and length <= LONGEST_UNROLLED
     if keras.backend.backend() != "tensorflow" or not unroll:
-        hidden = speaker.teacher_forced(state, tokens, training)
 
         def compute_logits(hidden):
             return speaker.compute_logits(hidden, training)
 
-        return masked_word_scores(compute_logits, hidden, tokens, mask)
+        def score(tokens, mask):
+            hidden = speaker.teacher_forced(state, tokens, training)
+            return masked_word_scores(compute_logits, hidden, tokens, mask)
+
+        return up_to_the_longest(score, tokens, mask)
     import tensorflow as tf
 
     index, order, alive = _plan(tf.cast(mask, tf.bool))

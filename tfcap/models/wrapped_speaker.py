@@ -16,6 +16,7 @@ from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import config_of
 from tfcap._ops.loops import each_word
+from tfcap._ops.loops import up_to_the_longest
 from tfcap._ops.private_names import layer_of_output
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import batch_entry
@@ -443,9 +444,17 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         self, state: dict, tokens: Any, training: bool = False
     ) -> Any:
         """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
-        scores = token_log_probs(self.logits(state, tokens, training), tokens)
-        mask = sequence_mask(tokens, self.eos, self.pad)
-        return ops.where(mask > 0, scores, 0.0)
+        samples, rows = ops.shape(tokens)[1], word_rows(tokens)
+
+        def score(rows, mask):
+            said = ops.reshape(rows, (-1, samples, ops.shape(rows)[1]))
+            scores = token_log_probs(self.logits(state, said, training), said)
+            scores = ops.reshape(scores, ops.shape(mask))
+            return ops.where(mask > 0, scores, 0.0)
+
+        mask = sequence_mask(rows, self.eos, self.pad)
+        scores = up_to_the_longest(score, rows, mask)
+        return ops.reshape(scores, ops.shape(tokens))
 
     def get_config(self):
         return {

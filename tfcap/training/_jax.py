@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
+from tfcap._ops.private_names import iterator_step
+from tfcap._ops.private_names import state_shardings
 from tfcap.training import rollout_updates
 
 COMPILES = True
@@ -27,7 +29,7 @@ def after(value: Any):
     return contextlib.nullcontext()
 
 
-def filled(gradient: Any, variable: Any) -> Any:
+def filled(gradient: Any, variable: Any = None) -> Any:
     """A gradient, of zeros where it is `None`."""
     if gradient is None:
         return jnp.zeros(variable.shape, variable.dtype)
@@ -183,7 +185,7 @@ def train_function(model: keras.Model) -> Callable:
             return step
         shardings = None
         if keras.distribution.distribution() is not None:
-            shardings = None, model._get_state_sharding_spec()
+            shardings = None, state_shardings(model)
         return jax.jit(step, donate_argnums=0, out_shardings=shardings)
 
     def step_of(names):
@@ -214,7 +216,7 @@ def train_function(model: keras.Model) -> Callable:
             raise model.not_finite(_told(model.causes, found))
         return logs, state
 
-    return model._make_function(run)
+    return iterator_step(model, run)
 
 
 def _give_back(model, state):

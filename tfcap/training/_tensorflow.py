@@ -35,7 +35,7 @@ def after(value: Any):
     return tf.control_dependencies([tf.convert_to_tensor(value)])
 
 
-def filled(gradient: Any, variable: Any) -> Any:
+def filled(gradient: Any, variable: Any = None) -> Any:
     """A gradient as a tensor, of zeros where it is `None`."""
     if gradient is None:
         return tf.zeros(variable.shape, variable.dtype)
@@ -87,7 +87,8 @@ def train_step(model: keras.Model, data: Any) -> dict:
 
 
 def _take_step(model, forward, inputs):
-    with tf.GradientTape(persistent=True) as tape:
+    # Of a tape that may be asked again, loops trace gradients of gradients.
+    with tf.GradientTape(persistent=not model.asks_once()) as tape:
         computed, losses = forward(inputs)
 
     def slopes_of(index, scale, variables):

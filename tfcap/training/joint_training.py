@@ -395,6 +395,18 @@ class JointTraining(keras.Model):
             groups.setdefault(key, []).append(name)
         return list(groups.values())
 
+    def _slopes(self, names):
+        """Lists of the learners whose gradients are taken together."""
+        if any(scales(self.optimizer_of(name)) for name in names):
+            # Each by a factor of its own.
+            return [[name] for name in names]
+        return [names]
+
+    def asks_once(self) -> bool:
+        """Check whether a step takes one gradient."""
+        groups = self._groups(self.now)
+        return len(groups) == 1 and len(self._slopes(groups[0])) == 1
+
     def _compute(self, names, episode):
         """Computes the objectives of learners, each once."""
         computed = []
@@ -425,11 +437,7 @@ class JointTraining(keras.Model):
         """
         updates = {}
         for index, each in enumerate(computed):
-            groups = [each.names]
-            if any(scales(self.optimizer_of(name)) for name in each.names):
-                # Each by a factor of its own.
-                groups = [[name] for name in each.names]
-            for names in groups:
+            for names in self._slopes(each.names):
                 learners = [self.learners[name] for name in names]
                 own = [x.network.trainable_variables for x in learners]
                 one = ops.ones((), each.loss.dtype)
@@ -620,8 +628,7 @@ class ClippedAdam(keras.optimizers.Adam):
     def apply(self, grads, trainable_variables=None):
         replicas = num_replicas()
         if self.global_clipnorm and replicas > 1:
-            pairs = zip(grads, trainable_variables or self._trainable_variables)
-            whole = [sum_over_replicas(backend.filled(*x)) for x in pairs]
+            whole = [sum_over_replicas(backend.filled(g)) for g in grads]
             norm = ops.sqrt(2.0 * backend.half_square(whole))
             share = self.global_clipnorm / replicas
             # They are summed once more, and are too small to be clipped.
