@@ -21,7 +21,7 @@ CHOSEN = (
     " or (values and not laid_out and not WeightedSum)"
     " or (logits and not units0 and not units1)"
     " or (word_vectors and (some or read or gone)) or stateless"
-    " or impossible"
+    " or impossible or on_jax"
 )
 FILES = (
     "test_contract.py",
@@ -33,6 +33,7 @@ FILES = (
     "layers/test_word_vectors.py",
     "layers/test_stateless_schedules.py",
     "ops/test_loops.py",
+    "training/on_jax.py",
 )
 TESTS = pathlib.Path(__file__).parent
 
@@ -43,7 +44,8 @@ def test_parts_meet_their_contract_on_jax():
     environment = {
         **os.environ,
         # Most of the time is the compiler's.
-        "XLA_FLAGS": "--xla_backend_optimization_level=0",
+        "XLA_FLAGS": "--xla_backend_optimization_level=0"
+        " --xla_force_host_platform_device_count=2",
         "KERAS_BACKEND": "jax",
         "JAX_PLATFORMS": os.environ.get("TFCAP_JAX_PLATFORMS", "cpu"),
     }
@@ -60,3 +62,32 @@ def test_parts_meet_their_contract_on_jax():
         check=False,
     )
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
+
+
+WITHOUT_TENSORFLOW = """
+import sys
+sys.modules["tensorflow"] = None
+import keras
+from tests.methods import stranger
+import tfcap
+
+speaker = stranger.speaker()
+reward = tfcap.rewards.CIDErD(stranger.frequencies())
+training = tfcap.methods.scst(speaker, reward, max_length=3)
+training.compile(keras.optimizers.Adam(0.1))
+print(training.fit(stranger.batch(), epochs=2, verbose=0).history["cider_d"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs JAX")
+def test_a_speaker_is_trained_without_tensorflow():
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TENSORFLOW],
+        cwd=TESTS.parent,
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0 and run.stdout.startswith("["), run.stderr

@@ -181,7 +181,7 @@ def test_more_words_than_positions_are_refused():
     with pytest.raises(ValueError, match="`max_length`.*max_length=9, 10 word"):
         Greedy(max_length=10).decode(speaker, state)
     with pytest.raises(ValueError, match="`max_length`.*max_length=9, 12 word"):
-        speaker.log_probs(state, np.zeros((2, 1, 12), "int32"))
+        speaker.log_probs(state, np.full((2, 1, 12), 4))
 
 
 @pytest.mark.parametrize(

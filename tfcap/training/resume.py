@@ -122,6 +122,12 @@ class Resume(keras.callbacks.Callback):
 
     def __init__(self, directory, save_every=600.0):
         super().__init__()
+        if keras.backend.backend() != "tensorflow":
+            raise NotImplementedError(
+                "Resume needs TensorFlow as the backend of Keras. Received: "
+                f"{keras.backend.backend()}. Set KERAS_BACKEND=tensorflow, or "
+                "save weights with `keras.callbacks.ModelCheckpoint`."
+            )
         self.save_every = save_every
         self._checkpoint = RunCheckpoint(directory)
         self._directory = self._checkpoint.directory
