@@ -8,8 +8,10 @@ from tests import dialogs
 from tests.methods import stranger
 from tests.methods.test_arguments import METHODS
 from tests.methods.test_arguments import networks_of
+from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.objectives import ScoreFunction
+from tfcap.training import Evaluator
 from tfcap.training import JointTraining
 from tfcap.training import Resume
 from tfcap.training import open_strategy
@@ -61,6 +63,23 @@ def test_a_step_that_is_not_finite_moves_no_weight():
         model.fit(stranger.batch(), verbose=0)
     for one, other in zip(before, speaker.get_weights()):
         np.testing.assert_array_equal(one, other)
+
+
+def test_speakers_are_evaluated_after_every_epoch():
+    speaker = stranger.speaker()
+    model = METHODS["mle"](speaker)
+    model.compile(keras.optimizers.SGD(0.1))
+    data, other = stranger.batch(8), stranger.batch(6, seed=1)
+    evaluator = Evaluator(
+        speaker,
+        other,
+        stranger.listener(),
+        decoder=Greedy(stranger.LENGTH),
+        image="pixels",
+    )
+    history = model.fit(data, epochs=2, callbacks=[evaluator], verbose=0)
+    assert len(history.history["val_r_5"]) == 2
+    assert history.history["val_r_5"][-1] == evaluator().scores["r@5"]
 
 
 def test_what_resumes_needs_tensorflow(tmp_path):
