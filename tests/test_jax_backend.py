@@ -21,7 +21,7 @@ CHOSEN = (
     " or (values and not laid_out and not WeightedSum)"
     " or (logits and not units0 and not units1)"
     " or (word_vectors and (some or read or gone)) or stateless"
-    " or impossible or on_jax"
+    " or impossible or test_backends"
 )
 FILES = (
     "test_contract.py",
@@ -33,7 +33,7 @@ FILES = (
     "layers/test_word_vectors.py",
     "layers/test_stateless_schedules.py",
     "ops/test_loops.py",
-    "training/on_jax.py",
+    "training/test_backends.py",
 )
 TESTS = pathlib.Path(__file__).parent
 
