@@ -54,7 +54,7 @@ def test_other_scores_are_those_of_their_functions():
 
 
 def test_one_string_is_refused():
-    with pytest.raises(TypeError, match="several captions"):
+    with pytest.raises(TypeError, match="a list of captions"):
         tfcap.text.TrainingCaptions("a dog")
     with pytest.raises(ValueError, match="`captions`"):
         tfcap.text.TrainingCaptions([])

@@ -1,4 +1,4 @@
-"""Remarks on what decoding left in captions that are scored."""
+"""Remarks on leftovers of decoding in captions to be scored."""
 
 import itertools
 import re
@@ -38,7 +38,7 @@ _MARKER = re.compile(
     r"|\bxx(?:bos|eos|pad|unk|maj|up|rep)\b",
     re.IGNORECASE,
 )
-#: Of another tokenizer's pieces, the marks of WordPiece, SentencePiece, BPE.
+#: Marks of subword tokens: WordPiece, SentencePiece and BPE.
 _PIECE = re.compile(
     "(?:^|(?<=\\s))##\\w+|\u2581\\w*|(?<=\\w)\u0120\\w*|\u0120\\w*\\s+\u0120"
     r"|@@(?=\s|$)|</w>|@-@"
@@ -46,7 +46,7 @@ _PIECE = re.compile(
 
 
 def _after_end(text):
-    """Texts behind the first end marker of a text, between other markers."""
+    """Texts after the first end marker, split at further markers."""
     if not _END.search(text):
         return []
     begun = re.sub(rf"^(?:\s*(?:{_MARKER.pattern}))+", "", text, flags=re.I)
@@ -54,7 +54,7 @@ def _after_end(text):
     return [x for x in map(str.strip, _MARKER.split(*rest or [""])) if x]
 
 
-#: What is looked for in a text, what it is called, and what to do.
+#: How to find a leftover in a text, its description, and the cure.
 _KINDS = [
     (
         _MARKER.findall,
@@ -76,18 +76,17 @@ _KINDS = [
 
 
 def caption_remarks(captions: list[str], references: list) -> tuple[str, ...]:
-    """Remarks on what decoding seems to have left in captions or references.
+    """Describes leftovers of decoding in captions or references.
 
-    Scores count it as words, as other programs do. Looked for are special
-    tokens by their usual names, words after an end token, and marks of pieces
-    of words.
+    They are special tokens by their usual names, words after an end token, and
+    marks of subword tokens. Scores count them as words, as other programs do.
 
     Args:
         captions: List of M strings.
         references: List of M lists of strings.
 
     Returns:
-        Tuple of strings: what was seen, and what to do.
+        Tuple of strings, each a finding and its cure.
 
     Example:
 

@@ -32,25 +32,25 @@ TITLES = {
     "chair_s": "CHAIR-s",
 }
 _PLAIN_CIDER = (
-    "CIDEr is the plain one of equation 3, without clipping and length "
-    "penalty, and higher: what papers and leaderboards call CIDEr is CIDEr-D."
+    "CIDEr is that of equation 3, without clipping and length penalty, which "
+    "is higher: what papers and leaderboards call CIDEr is CIDEr-D."
 )
-_LESS = "Of CHAIR-i and CHAIR-s less is better."
+_LESS = "Lower CHAIR-i and CHAIR-s are better."
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CaptionReport:
-    """Scores of a corpus and of each caption, and what could not be had.
+    """Scores of a corpus and of each caption, and reasons for missing ones.
 
     Attributes:
         scores: Dict of name (a key of `TITLES`) to `Scores`.
-        absent: Dict of name to the `MissingScoreError` that says why.
+        absent: Dict of name to the `MissingScoreError` with the reason.
         images: Integer, number of captions that were scored.
         references: Integer, number of references they were scored against.
         wordless: Tuple of the indices of captions in which the tokenizer finds
-            no word, such as those of emoji alone; they are scored as empty.
-        remarks: Tuple of strings: what seems to be left of decoding in the
-            captions or references, such as end tokens, and what to do.
+            no word, such as those of emoji only; they are scored as empty.
+        remarks: Tuple of strings: leftovers of decoding in the captions or
+            references, such as end tokens, and what to do.
     """
 
     scores: dict
@@ -64,9 +64,9 @@ class CaptionReport:
         """The scores as text.
 
         Returns:
-            String of several lines: each score of the corpus, with the mean
-            and the standard deviation over images; what is absent; of plain
-            CIDEr, that it is not what papers report; and the remarks.
+            String of several lines: each corpus score, with the mean and the
+            standard deviation over images; missing scores; a note that papers
+            do not report plain CIDEr; and the remarks.
         """
         named = {*self.scores, *self.absent}
         titles = {k: title for k, title in TITLES.items() if k in named}
@@ -99,7 +99,7 @@ class CaptionReport:
     __repr__ = table
 
     def to_dict(self, image_ids: list, captions: list) -> dict:
-        """The scores as what JSON can hold.
+        """The scores as a dict for JSON.
 
         Args:
             image_ids: List of the ids of the images.
@@ -109,9 +109,8 @@ class CaptionReport:
             Dict of `"images"` and `"references"` (counts), `"corpus"` (dict of
             name to score), `"absent"` (dict of name to reason and hint),
             `"wordless"` (ids of images whose captions have no words),
-            `"remarks"` (list of sentences), and
-            `"each"` (list of dicts with image id, caption and scores). A
-            score that is not a number is None.
+            `"remarks"` (list of sentences), and `"each"` (list of dicts with
+            image id, caption and scores). A score of NaN becomes None.
         """
         rows = [
             {"image_id": image_id, "caption": caption}

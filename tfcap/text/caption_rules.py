@@ -1,10 +1,10 @@
 """Rules of the caption tokenizer.
 
-The reference takes the longest token that any of its rules finds, and looks at
-what follows. Here rules rewrite the text in an order, since TensorFlow's
-regular expressions must do the same and look neither ahead nor for the longest
-match. Therefore some glued forms fall apart differently; `caption_tokenize()`
-names them.
+The reference, PTBTokenizer, takes the longest token that any of its rules
+matches, and looks ahead. Here, rules rewrite the text in a fixed order, because
+TensorFlow's regular expressions, which must do the same, have neither lookahead
+nor longest match. Some words joined by signs are therefore split differently;
+`caption_tokenize()` lists them.
 """
 
 from typing import NamedTuple
@@ -38,7 +38,7 @@ aae0-aaea aaf2-aaf4 ab01-ab2e abc0-abe2 abf0-d7fb f900-fb1d fb1f-fb28 fb2a-fbb1
 fbd3-fd3d fd50-fdc7 fdf0-fdfb fe70-fefc ff10-ff19 ff21-ff3a ff41-ff5a ff66-ffdc
 """
 
-#: Signs that are tokens of their own.
+#: Signs that are separate tokens.
 _SIGN = """
 a1 a5-a9 ac ae-b1 b4 b6-b8 bf d7 f7 37e 387 589 5be 5c0 5c3 5c6 5f3-603 606-60c
 614 61b 61e-61f 66a 66d 6d4 700-70d 7f6-7f8 964-965 e3f e4f 1fbd 2016-2017 201a
@@ -47,7 +47,7 @@ a1 a5-a9 ac ae-b1 b4 b6-b8 bf d7 f7 37e 387 589 5be 5c0 5c3 5c6 5f3-603 606-60c
 2140-2144 214a-214d 214f 2155-215e 2190-2bff 3001-3002 3012 30fb ff01-ff0f
 ff1a-ff20 ff3b-ff40 ff5b-ff65 ffe0-ffe1 ffe5-ffe6
 """
-#: Marks, which words hold, but no words with a hyphen.
+#: Marks, which occur in words, but not in hyphenated ones.
 _MARK = """
 2c2-2c5 2d2-2df 2e5-2eb 2ed 2ef-36f 375 378-379 384-385 3f6 483-487 55a-55f
 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 615-61a 64b-65e 670 6d6-6e4 6e7-6ed 6fd-6fe 70f
@@ -60,14 +60,14 @@ _DIGITS = "660-669 6f0-6f9 966-96f 9e6-9ef a66-a6f ae6-aef e50-e59 ff10-ff19"
 
 
 def _members(table):
-    """Inside of a regular expression's character class."""
+    """Content of a regular expression's character class."""
     spans = (item.split("-") for item in table.split())
     points = ([chr(int(code, 16)) for code in span] for span in spans)
     return "".join("-".join(span) for span in points)
 
 
 def _others(table):
-    """The rest of all but ASCII, inside of a character class."""
+    """All other non-ASCII characters, as content of a character class."""
     ends = [item.split("-") for item in table.split()]
     starts = ["\u0080", *(chr(int(span[-1], 16) + 1) for span in ends)]
     stops = [*(chr(int(span[0], 16) - 1) for span in ends), "\uffff"]
@@ -78,14 +78,14 @@ WORD_CHARACTERS = _members(_WORD)
 SIGNS = _members(_SIGN)
 
 
-#: Digits above and below the line, and their signs.
+#: Superscript and subscript digits, and their signs.
 _RAISED = "\u00b2\u00b3\u00b9\u2070\u2074-\u207b"
 _LOWERED = "\u2080-\u208b"
 _SLASH, _HYPHENS = "\u2044", "\u058a\u2010\u2011"
 DOT, STRAIGHT, CURLY, GRAVE = "\ue000", "\ue001", "\ue002", "\ue003"
 _SMILING = {"[": "\ue004", "]": "\ue005", "{": "\ue006"}
 
-#: What the stand-ins stood for, and how brackets are written.
+#: What the stand-ins are replaced by, and how brackets are written.
 RESTORED = {
     DOT: ".",
     STRAIGHT: "'",
@@ -97,22 +97,22 @@ RESTORED = {
     "]": "-rsb-",
     "{": "-lcb-",
     "}": "-rcb-",
-    # Last, for they are brackets again.
+    # Last, because these become brackets again.
     **{stand_in: bracket for bracket, stand_in in _SMILING.items()},
 }
 
-#: Words that are two words.
+#: Words that are split in two.
 PARTED = ("cannot", "gonna", "wanna", "gotta", "gimme", "lemme")
 
-#: Tokens that the coco-caption scripts leave out.
+#: Tokens that the coco-caption scripts remove.
 DROPPED = (
     *("'", "''", '"', "`", "``", ".", "...", ",", ":", ";", "?", "!"),
     *("-", "--", "---", "----", *_HYPHENS),
 )
 
 
-# Shorthands of the patterns below: inside of classes, all but ASCII and a curly
-# quote, and of these what is not a mark or hyphen.
+# Shorthands for the patterns below. In character classes: non-ASCII characters
+# other than a curly quote, and these without marks and hyphens.
 _H = _others("2019")
 _HT = _others(f"{_MARK} 2010-2011 2019")
 # A letter, and a character of a word, of a word with hyphens, and a digit:
@@ -123,7 +123,7 @@ _M, _N = f"[^A-Za-z{_H}]", f"[^A-Za-z0-9{_H}]"
 # what may stand before a word; an acronym; a word that no sign is glued to:
 _S, _A = f"[^A-Za-z0-9{_H}.#@_-]", f"[^A-Za-z0-9{_H}._-]"
 _B = f"(?:[^A-Za-z0-9{_H}._/!?#@-]|{_N}[._/!?-])"
-# and what after the full stop of an abbreviation:
+# and what may follow the full stop of an abbreviation:
 _E = f"[^A-Za-z{_H}-]|-{_N}"
 # A letter that is written as an entity.
 _ENTITY = "&[AEIOUaeiou](?i:acute|grave|uml);"
@@ -139,10 +139,10 @@ rt sen sens sep sept seq sfc sgt spc sq sr st ste supt supts sys tel tenn thu
 thurs treas tue tues univ va vs vt wed wis wisc wm wyo
 """
 _CAPITALIZED = "ark az del ill la mass miss ore pa tex wash"
-#: What may keep a full stop.
+#: Words that may keep a full stop.
 ABBREVIATIONS = frozenset(f"{_ABBREVIATIONS} {_CAPITALIZED}".split())
 _BEFORE_NUMBERS = "art ca fig figs no nos op pp prop"
-#: After an initial, a word that begins a sentence.
+#: Words that begin a sentence after an initial.
 _STARTERS = """
 a about according after an as at but earlier he her here however if in it last
 many more now once one other our she since so some such that the their then
@@ -151,11 +151,10 @@ there these they this we what when while yet you
 
 
 class Rule(NamedTuple):
-    """Something to look for, and what to write in its place.
+    """A pattern and its replacement.
 
     Attributes:
-        needs: String without which the pattern cannot be in a text; empty
-            where there is none.
+        needs: String that every match contains; empty if there is none.
         pattern: String, regular expression.
         rewrite: String, with `\1` for the first group.
     """
@@ -166,7 +165,7 @@ class Rule(NamedTuple):
 
 
 def _any_of(words, capital=False):
-    """Pattern of one of some words, in any case, or with a capital letter."""
+    """Pattern that matches any of some words, in any case or capitalized."""
     first = str.upper if capital else (lambda letter: f"(?i:{letter})")
     return "|".join(
         f"{first(word[0])}(?i:{word[1:]})" if word[1:] else first(word)
@@ -175,7 +174,7 @@ def _any_of(words, capital=False):
 
 
 def _contractions(mark, kept):
-    """Rules for what an apostrophe parts from the word before."""
+    """Rules for endings that an apostrophe separates from their word."""
     patterns = [
         # '57
         (f"{mark}([0-9][0-9] )", rf" {kept}\1"),
@@ -193,7 +192,7 @@ def _contractions(mark, kept):
         (rf"([0-9]){mark}([0-9]+\")", r"\1 ` \2"),
         # rock 'n' roll, it 's, she 'll
         (rf"{mark}((?i:n)){mark}", rf" {kept}\1{kept} "),
-        # Twice, as in she 'd 've: a match takes what comes next with it.
+        # Twice, for she 'd 've: a match consumes the character after it.
         *[(rf"{mark}((?i:s|d|m|ll|re|ve))({_M})", rf" {STRAIGHT}\1 \2")] * 2,
     ]
     return [(mark, *rule) for rule in patterns]
@@ -221,8 +220,8 @@ def _within(mark, kept):
 
 
 def _elisions(mark, kept):
-    """Rules for the apostrophe at the ends of a word that is cut short."""
-    # A straight quote may open a quotation, a curly one does not.
+    """Rules for the apostrophe at either end of an elided word."""
+    # A straight quote may open a quotation; a curly one does not.
     after, end = ("[^A-Za-z]", " ") if kept == STRAIGHT else ("", "")
     patterns = [
         # grand 'm ère
@@ -239,12 +238,12 @@ def _elisions(mark, kept):
 
 
 def _parted(first, second):
-    """Rule for one word that is two."""
+    """Rule for a word that is split in two."""
     end = f"(?:[^A-Za-z0-9{_H}._/!?-]|[._/!?-]{_N})"
     return ("", rf"({_B}(?i:{first}))((?i:{second}){end})", r"\1 \2")
 
 
-#: What stands before a quote, and what it is in a word of two.
+#: What may precede a quote, and its replacement in a pair of two quotes.
 _QUOTES = {
     "\u201c": ("", GRAVE * 2),
     "\u201d": ("", STRAIGHT * 2),
@@ -275,7 +274,7 @@ _CHARACTERS = [
     ("\u2153", "\u2153", " 1/3 "),
     ("\u2154", "\u2154", " 2/3 "),
     ("", f"([{SIGNS}]|[{_RAISED}]+|[{_LOWERED}]+)", r" \1 "),
-    # A slash that is in no fraction.
+    # A slash outside a fraction.
     (_SLASH, f"([^0-9]){_SLASH}", rf"\1 {_SLASH} "),
     (_SLASH, f"{_SLASH}([^0-9])", rf" {_SLASH} \1"),
     (
@@ -294,7 +293,7 @@ _CHARACTERS = [
     ("&", "&apos;", "'"),
     ("&", "&nbsp;", "  "),
     ("&", "&(?i:md|mdash|ndash);", " -- "),
-    # A smile's brackets are not written in letters.
+    # Brackets of emoticons are not replaced by letters.
     *[
         (
             bracket,
@@ -305,7 +304,7 @@ _CHARACTERS = [
     ],
 ]
 
-#: Endings of the names of files, which may begin with a number.
+#: Extensions of file names, which may begin with a number.
 _FILES = """
 bat bmp c class cgi cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov
 mp3 pdf php pl png ppt ps py sql tar txt wav x xml zip
@@ -340,7 +339,7 @@ _ABBREVIATED = (
     rf"\1{DOT} \2",
 )
 
-#: Rules in the order in which they are followed.
+#: Rules, in the order in which they are applied.
 RULES = tuple(
     Rule(*rule)
     for rule in (
@@ -362,12 +361,12 @@ RULES = tuple(
         _parted("gon|wan", "na"),
         _parted("got", "ta"),
         _parted("gim|lem", "me"),
-        # car:pet has no smile
+        # car:pet contains no emoticon
         ("", r"([:;=])(['*o-]?[()@[\]\\{|DOPdp][A-Za-z0-9])", r"\1 \2"),
     )
 )
 
-#: Pattern of a token, once the rules are through.
+#: Pattern of a token, after all rules are applied.
 TOKEN = "|".join(
     [
         # -lrb-  <b>  &#39;  http://a.com  a.com/x.jpg  me@a.com  @home  #tag

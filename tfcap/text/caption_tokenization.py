@@ -16,14 +16,14 @@ _RESTORED = str.maketrans(RESTORED)
 _DROPPED = frozenset(DROPPED)
 _PARTED = frozenset(PARTED)
 
-# Words, some with a hyphen or 's, commas between them and a full stop at the
-# end: nearly all captions, of which the rules change nothing.
+# Words, some with a hyphen or 's, with commas between them and a final full
+# stop: nearly all captions, which need no rules.
 _PLAIN_WORD = r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?:'s)?"
 _PLAIN = re.compile(
     rf" *{_PLAIN_WORD}(?:(?: ?,)? +{_PLAIN_WORD})* *(?:\. *)?"
 ).fullmatch
-# `\w` leaves out the marks that some scripts write their vowels with, and the
-# accents of decomposed letters; a word must not fall apart at them.
+# `\w` excludes the vowel signs of some scripts and the accents of decomposed
+# letters; a word must not be split at them.
 _LETTER = (
     r"[\w\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f"
     r"\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff\u200c\u200d]"
@@ -51,27 +51,28 @@ def caption_tokenize(text: str) -> list[str]:
     """Splits a caption into words as the COCO evaluation does.
 
     Published BLEU, CIDEr, METEOR, ROUGE and SPICE are scores of captions that
-    Stanford's PTBTokenizer 3.4.1 has split and lower-cased and the coco-caption
-    scripts have freed of punctuation. This gives the same words without Java.
+    Stanford's PTBTokenizer 3.4.1 split and lower-cased, and from which the
+    coco-caption scripts removed punctuation. This function gives the same words
+    without Java.
 
-    A caption is read by itself. Java looks past its end: whether the "U." that
-    ends one keeps its full stop depends there on the word that begins the next
-    one. And carriage returns, form feeds and Unicode line separators are white
-    space here, where for Java they break a caption in two and shift all that
+    Each caption is split by itself. The Java program looks past its end:
+    whether a final "U." keeps its full stop depends on the first word of the
+    next caption. Carriage returns, form feeds and Unicode line separators are
+    white space here; in Java, they break a caption in two and shift all that
     follow.
 
-    Of single odd words (elisions, measures, entities, smiles, other scripts)
-    one in 200 is split differently, of odd words glued together by signs one in
-    40: low quotes beside others; mail and web addresses with quotes in them;
-    abbreviations after a slash, or with one letter glued behind their full stop
-    (`Oct.a`, `etc.-a`); names of files with a number and two full stops; the
+    One in 200 unusual words (elisions, measures, entities, emoticons, other
+    scripts) is split differently, and one in 40 of such words joined by signs:
+    low quotes beside others; mail and web addresses that contain quotes;
+    abbreviations after a slash, or with one letter after their full stop
+    (`Oct.a`, `etc.-a`); file names with a number and two full stops; the
     decimal sign of Arabic; soft hyphens in numbers; `S&P-500` and `S&Ls`.
 
     Args:
         text: String, in any script.
 
     Returns:
-        List of strings, none of them empty and none with white space within.
+        List of non-empty strings without white space.
 
     Raises:
         TypeError: If `text` is not a string.
@@ -101,7 +102,7 @@ def caption_tokenize_batch(texts: Iterable[str]) -> list:
         List of as many lists of strings, in the same order.
 
     Raises:
-        TypeError: If `texts` is one string, or holds anything but strings.
+        TypeError: If `texts` is a string, or holds anything but strings.
 
     Example:
 
@@ -135,7 +136,7 @@ def _plain_words(text):
 
 @functools.cache
 def _compiled():
-    """The rules, and the pattern of a word: slow to compile, seldom needed."""
+    """The rules and the pattern of a token, slow to compile, seldom needed."""
     rules = [(rule.needs, re.compile(rule[1]), rule[2]) for rule in RULES]
     return rules, re.compile(TOKEN)
 
@@ -153,16 +154,15 @@ def _ruled_words(text):
 def word_tokenize(text: str) -> list[str]:
     """Splits a sentence into lower-cased words and punctuation marks.
 
-    Penn-Treebank-like: contractions fall into their two words, punctuation
-    stays as tokens of its own, while hyphenated words, numbers, initials and
-    decades remain whole. Not a character but white space is ever lost, so the
-    tokens, joined, spell the sentence again.
+    As in the Penn Treebank, contractions are split in two and punctuation marks
+    are separate tokens; hyphenated words, numbers, initials and decades remain
+    whole. Only white space is lost, so the joined tokens spell the sentence.
 
     Args:
         text: String, in any script. Typographic quotes are read as plain ones.
 
     Returns:
-        List of strings, none of them empty.
+        List of non-empty strings.
 
     Example:
 

@@ -27,7 +27,7 @@ from tfcap.text.vocabulary import Vocabulary
 _FORMAT = "tfcap-document-frequencies"
 _FIELDS = ("keys", "counts", "num_documents", "count_eos")
 _ABOUT = ("fingerprint", "vocabulary_size", "eos")
-#: COCO's captions, as pycocoevalcap brings them.
+#: COCO's captions in pycocoevalcap.
 _MEMBER = "coco/annotations/captions_{}.json"
 _SPLITS = ("train2014", "val2014")
 
@@ -36,18 +36,17 @@ class DocumentFrequencies:
     """Document frequencies of the n-grams of a corpus.
 
     CIDEr-D weights an n-gram by `log(documents) - log(max(1, holding it))`. A
-    document is an image, with all of its captions. As a reward the weights
-    must be those of the training corpus, not of the batch: build them once
-    with `from_references()`, save them beside the model, and load them with
-    the vocabulary, which is checked.
+    document is an image, with all of its captions. For a reward, count the
+    training corpus, not the batch: call `from_references()` once, save the
+    table beside the model, and load it with the vocabulary, which is checked.
 
-    N-grams are kept as sorted 64-bit keys (see `tfcap.text.ngrams`), 12 bytes
-    each. One of a single document weighs as much as one never seen, since
-    `log(1) = 0`: it is left out, which changes no weight and saves memory.
+    N-grams are stored as sorted 64-bit keys (see `tfcap.text.ngrams`), 12 bytes
+    each. An n-gram of a single document has the weight of an unseen one, since
+    `log(1) = 0`: leaving it out saves memory and changes no weight.
 
-    A key has room for four words of 65,534. Of strings, and of tokenizers whose
-    ids are pieces of words, words are counted (`words`), as an evaluation
-    splits them.
+    A key has room for four of 65,534 words. For strings, and for tokenizers
+    whose ids are subwords, words are counted (`words`), split as in an
+    evaluation.
 
     Args:
         keys: Integer array of shape `(n,)`, packed n-grams, distinct.
@@ -57,19 +56,19 @@ class DocumentFrequencies:
         vocabulary: `tfcap.text.Vocabulary`, or a tokenizer, whose ids the keys
             are made of.
         count_eos: Boolean, whether the end token counts as a word of a
-            caption. Defaults to `True`: where it does not, a third of the
-            captions that are trained for CIDEr-D end badly.
+            caption. Defaults to `True`: without it, a third of the captions of
+            models trained for CIDEr-D end badly.
 
     Attributes:
-        words: Tuple of the words that were counted in strings, with the ids of
-            `tfcap.text.Vocabulary(words)`; or `None`, where ids were.
+        words: Tuple of the words of a table counted in strings, with the ids
+            of `tfcap.text.Vocabulary(words)`; `None` for a table of ids.
         fingerprint: String, a digest of the vocabulary.
         vocabulary_size: Integer, number of ids of the vocabulary.
         eos: Integer, id of the end token.
 
     Raises:
-        ValueError: If there are fewer than two documents: all weights would
-            be 0, or the vocabulary has more than 65,534 ids.
+        ValueError: If there are fewer than two documents, so that all weights
+            would be 0, or the vocabulary has more than 65,534 ids.
 
     Example:
 
@@ -137,17 +136,16 @@ class DocumentFrequencies:
             references: Iterable of documents: for each image a sequence of
                 captions, each a sequence of words, or of ids of `vocabulary`;
                 also an integer array of shape `(B, N, T)`, or a ragged
-                tensor. Of ids, everything
-                from the first end token or padding on is dropped, and a start
-                token before them. Without a vocabulary of words, captions may
-                be strings.
+                tensor. In captions of ids, a start token is dropped, and
+                everything from the first end token or padding on. Without a
+                vocabulary of words, captions may be strings.
             vocabulary: `tfcap.text.Vocabulary` or a tokenizer, whose ids are
-                counted. Where they are pieces of words, and by default, words
-                are counted as strings.
+                counted. If they are subwords, and by default, words are
+                counted as strings.
             count_eos: Boolean, whether an end token is counted after every
                 caption. Defaults to `True`.
-            min_count: Integer, fewest documents of an n-gram that is kept.
-                Defaults to `2`, which loses nothing; `1` keeps all.
+            min_count: Integer, least number of documents of an n-gram that is
+                kept. Defaults to `2`, which changes no weight; `1` keeps all.
 
         Returns:
             A `DocumentFrequencies`.
@@ -172,21 +170,21 @@ class DocumentFrequencies:
         return table
 
     def pack(self, ids: NDArray, lengths: NDArray):
-        """Packs n-grams of ids as those of the table are.
+        """Packs n-grams of ids into keys of the table.
 
         See `tfcap.text.ngrams.pack_ngrams()`.
         """
         return pack_ngrams(self._codes(ids), lengths)
 
     def _codes(self, ids, unknown=None):
-        """Codes of ids, of which unknown words share the largest."""
+        """Codes of ids; unknown words share the largest code."""
         if self.words is None:
             return ids
         known = (ids < self.vocabulary_size) & (ids != unknown)
         return np.where(known, ids, MAX_PACKED_ID)
 
     def lookup(self, keys: NDArray) -> NDArray:
-        """Documents that hold each of some n-grams; 0 for one not kept.
+        """Counts the documents that hold each n-gram; 0 for one not kept.
 
         Args:
             keys: Integer array, packed n-grams.
@@ -197,7 +195,7 @@ class DocumentFrequencies:
         keys = np.asarray(keys, np.int64)
         if not len(self.keys):
             return np.zeros(keys.shape, self.counts.dtype)
-        # Asked for in their order, neighbors share the way through the table.
+        # Sorted keys are found faster: neighbors are close in the table.
         order = np.argsort(keys, axis=None)
         asked = keys.ravel()[order]
         at = np.searchsorted(self.keys, asked)
@@ -209,7 +207,7 @@ class DocumentFrequencies:
         return counts
 
     def weights(self, keys: NDArray) -> NDArray:
-        """Inverse document frequencies of some n-grams.
+        """Inverse document frequencies of n-grams.
 
         `log(num_documents) - log(max(1, documents that hold it))`.
 
@@ -223,13 +221,13 @@ class DocumentFrequencies:
 
     @property
     def largest_weight(self):
-        """Weight of an n-gram of one document, or of none."""
+        """Weight of an n-gram in one document, or in none."""
         return float(np.log(self.num_documents))
 
     def check_vocabulary(self, vocabulary):
-        """Raises a ValueError unless `vocabulary` is the one of the table.
+        """Raises a ValueError unless `vocabulary` is that of the table.
 
-        A table of words of strings is for any vocabulary.
+        A table counted in strings suits any vocabulary.
         """
         if not hasattr(vocabulary, "words"):
             vocabulary = as_vocabulary(vocabulary)
@@ -243,12 +241,12 @@ class DocumentFrequencies:
             )
 
     def check_speaker(self, size: int, eos: int, vocabulary=None):
-        """Raises a ValueError unless ids of the table are those of a speaker.
+        """Raises a ValueError unless a speaker has the ids of the table.
 
         Args:
             size: Integer, number of ids of the speaker.
             eos: Integer, its end token.
-            vocabulary: Its vocabulary, if that is known.
+            vocabulary: Its vocabulary, if known.
         """
         if (size, eos) != (self.vocabulary_size, self.eos):
             raise ValueError(
@@ -258,8 +256,8 @@ class DocumentFrequencies:
                 f"with end token {eos}. Count the references with the "
                 "vocabulary that the speaker was built for."
             )
-        # One that only decodes tells nothing to compare, and a speaker may
-        # have more ids than its tokenizer, or an end of its own.
+        # A vocabulary that only decodes cannot be compared, and a speaker may
+        # have more ids than its tokenizer, or another end token.
         if (
             all(hasattr(vocabulary, x) for x in ("size", "unk", "words"))
             and vocabulary.size == size
@@ -286,7 +284,7 @@ class DocumentFrequencies:
                 strings.
 
         Raises:
-            ValueError: If the file is something else, or was made with
+            ValueError: If the file is not such a table, or was counted with
                 another vocabulary.
         """
         fields = _read(path)
@@ -337,7 +335,7 @@ def _read(path):
     except ValueError as error:
         raise ValueError(
             "`path` must name a table of document frequencies. Received: "
-            f"path={str(path)!r}, which is no such file ({error}). Write one "
+            f"path={str(path)!r}, which is another file ({error}). Write one "
             "with `DocumentFrequencies.save()`."
         ) from error
     return {k: v if v.ndim else v.item() for k, v in fields.items()}
@@ -346,14 +344,14 @@ def _read(path):
 def coco_document_frequencies(count_eos: bool = True) -> DocumentFrequencies:
     """Document frequencies of the training captions of COCO.
 
-    The captions are those of train2014 that the package pycocoevalcap brings,
-    82,783 images with five each. They are counted as words, split as an
-    evaluation splits them, and kept in the cache folder (`$TFCAP_CACHE`, else
-    `~/.cache/tfcap`), which the first time takes ten seconds.
+    The captions are those of train2014 in the package pycocoevalcap, 82,783
+    images with five each. They are counted as words, split as in an evaluation.
+    The table is kept in the cache folder (`$TFCAP_CACHE`, else
+    `~/.cache/tfcap`); the first call takes ten seconds.
 
     Args:
         count_eos: Boolean, whether the end of a caption counts as a word.
-            Defaults to `True`, as a reward wants it.
+            Defaults to `True`, as a reward requires.
 
     Returns:
         A `tfcap.text.DocumentFrequencies` of words.
@@ -372,7 +370,7 @@ def coco_document_frequencies(count_eos: bool = True) -> DocumentFrequencies:
         path = cache_folder("coco") / f"train2014-{end}-{member.CRC:08x}.npz"
         try:
             return DocumentFrequencies.load(path)
-        except (OSError, ValueError):  # not there, closed, or damaged
+        except (OSError, ValueError):  # missing, unreadable, or damaged
             captions = _captions_of(archive, member)
     table = DocumentFrequencies.from_references(
         [texts for texts, _ in captions.values()], count_eos=count_eos
@@ -386,14 +384,14 @@ def coco_captions(split: str = "train2014") -> dict[int, tuple[list, str]]:
 
     Args:
         split: String, `"train2014"` (82,783 images) or `"val2014"` (40,504).
-            Defaults to the former.
+            Defaults to `"train2014"`.
 
     Returns:
         Dict of image id to a pair: its captions, at least five strings, and
         the name of its file.
 
     Raises:
-        ValueError: If there is no such split.
+        ValueError: If `split` is another string.
         tfcap.text.MissingScoreError: If pycocoevalcap is not installed.
 
     Example:

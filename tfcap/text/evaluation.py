@@ -40,14 +40,14 @@ METRICS = (
     *("meteor_java", "spice", "spice_spacy"),
     *("spider", "spider_spacy", "bcmr", "chair"),
 )
-#: Weighted sums of scores, and of which.
+#: Weighted sums of scores, with the names of their parts.
 _MIXTURES = {
     "spider": (spider, ("cider_d", "spice")),
     "spider_spacy": (spider, ("cider_d", "spice_spacy")),
     "bcmr": (bcmr, ("bleu", "cider_d", "meteor", "rouge_l")),
 }
 DEFAULT_METRICS = ("bleu", "rouge_l", "cider_d", "meteor", "spice")
-#: Captions that Self-BLEU is published of, the first of a split.
+#: Number of captions, the first of a split, for Self-BLEU as published.
 SELF_BLEU_CAPTIONS = 1000
 
 
@@ -61,37 +61,36 @@ def evaluate_captions(
 ) -> CaptionReport:
     """Scores captions with the metrics that papers report.
 
-    METEOR needs the tables of pycocoevalcap, and SPICE is a program for Java,
-    with models that are not always there. What cannot be had is absent from
-    the report by name, with the reason, and what to do; it takes nothing else
-    with it, and nothing takes its place.
+    METEOR needs the tables of pycocoevalcap; SPICE is a Java program whose
+    models are installed separately. A score that cannot be computed is listed
+    in the report, with the reason and the cure; the others are computed all
+    the same.
 
     Args:
         captions: List of strings, one for each image.
         references: List, as long, of lists of strings.
         metrics: List of names: `"bleu"` (BLEU-1 to BLEU-4), `"rouge_l"`,
             `"cider_d"`, `"cider"`, `"cider_r"`, `"meteor"`,
-            `"meteor_java"`, its authors' program, `"spice"`, `"spice_spacy"`,
+            `"meteor_java"` (its authors' program), `"spice"`, `"spice_spacy"`,
             `"spider"`, `"spider_spacy"`, `"bcmr"`, `"chair"`. SPIDEr and BCMR
-            bring their parts with them.
-            What papers report as CIDEr is `"cider_d"`; `"cider"` is the plain
-            one, which is higher. Defaults to the first three, METEOR and
-            SPICE.
-        progress: Function of the name of what is at work, the number of
-            captions done and their number, optional.
+            include their parts. Papers report `"cider_d"` as CIDEr; `"cider"`,
+            without clipping and length penalty, is higher. Defaults to the
+            first three, METEOR and SPICE.
+        progress: Function, optional, called with the name of the current
+            score, the number of captions done and their total.
         objects: For `"chair"`, optional: path of a file with a line for each
-            object, all its names with commas between, or a list of lists of
-            these.
-        annotated: List, as long, of the objects of each image, optional, such
-            as `tfcap.data.load_instances()` gives.
+            object, its names separated by commas, or a list of lists of names.
+        annotated: List, as long, of the objects in each image, optional; see
+            `tfcap.data.load_instances()`.
 
     Returns:
         A `CaptionReport`.
 
     Raises:
-        ValueError: If there are not as many references, if a caption has no
-            reference, or more than `TFCAP_MAX_WORDS` words, 1,000 by default.
-        TypeError: If captions are not strings.
+        ValueError: If `metrics` has an unknown name, if there are not as many
+            lists of references as captions, or if a caption has no reference
+            or more than `TFCAP_MAX_WORDS` words (1,000 by default).
+        TypeError: If captions or references are not strings.
 
     Example:
 
@@ -142,7 +141,7 @@ def evaluate_captions(
             else:
                 scores[name] = functions[name](candidates, grouped)
         except MissingScoreError as error:
-            # Without the traceback, which would hold all captions.
+            # Without the traceback, which would keep all captions in memory.
             absent[name] = error.with_traceback(None)
         progress(name, len(captions), len(captions))
     count = sum(map(len, references))
@@ -168,7 +167,7 @@ def _chair(candidates, references, objects, annotated):
 
 
 def _check_texts(captions, references):
-    """Rejects what would be read letter by letter, or as the word "none"."""
+    """Raises unless captions and references are strings."""
     for i, (caption, several) in enumerate(zip(captions, references)):
         if not isinstance(caption, str):
             raise TypeError(
@@ -179,14 +178,14 @@ def _check_texts(captions, references):
             isinstance(text, str) for text in several
         ):
             raise TypeError(
-                "`references` must be lists of strings, one list an image. "
+                "`references` must be lists of strings, one for each image. "
                 f"Received: references[{i}]={several!r}. Put a single "
                 "reference in a list."
             )
 
 
 def _split(captions, references, progress):
-    """All captions as words, in one call."""
+    """Splits captions and references into words, in one call."""
     texts = [*captions, *itertools.chain.from_iterable(references)]
     progress("tokenizing", 0, len(texts))
     rows = iter(caption_tokenize_batch(texts))
@@ -212,7 +211,7 @@ def _check_images(name, images):
     if name.startswith("cider") and images < 2:
         raise MissingScoreError(
             TITLES[name],
-            "it counts the images that hold an n-gram, and here is one",
+            "it counts document frequencies, and there is only one image",
             "Score several images together.",
         )
 
@@ -231,7 +230,7 @@ def _mixture(name, scores, absent):
 
 
 def _flat(scores):
-    """Names BLEU by its order, and SPICE (spaCy) by what is said."""
+    """Names BLEU by order, and SPICE (spaCy) by category."""
     flat = {}
     for name, score in scores.items():
         if name == "bleu":
@@ -242,7 +241,7 @@ def _flat(scores):
             flat |= {
                 name if kind == "all" else f"{name}_{kind}": part
                 for kind, part in score.items()
-                if np.isfinite(part.corpus)  # somebody says it
+                if np.isfinite(part.corpus)  # some caption has it
             }
         else:
             flat[name] = score
@@ -252,20 +251,21 @@ def _flat(scores):
 def caption_language(captions: list[str], training=None) -> dict:
     """Scores the language of captions, without images or references.
 
-    Case and punctuation count nowhere: captions are split into words by
-    `caption_tokenize()`, as those of people are that they are compared with.
+    Captions are split into words by `caption_tokenize()`, without case and
+    punctuation.
 
     Args:
+        captions: List of strings.
         training: `TrainingCaptions`, optional.
 
     Returns:
-        Dict of floats for the whole and of `Scores` where each caption has
-        one. `"vocabulary_size"`, `"distinct_captions"`, `"mean_length"` in
-        words, `"self_bleu"`; shares of captions: `"repeat_rate"`, that say a
-        word twice in a row, `"repeated_bigram_rate"`, that say some bigram
-        twice, `"bad_ending_rate"`; shares of n-grams: `"repeated_bigrams"`
-        and `"repeated_trigrams"`, see `repeated_ngrams()`. With `training`,
-        what `TrainingCaptions.scores()` gives.
+        Dict of floats for the whole list, and of `Scores` where each caption
+        has one: `"vocabulary_size"`, `"distinct_captions"`, `"mean_length"` in
+        words, `"self_bleu"`; shares of captions: `"repeat_rate"` (a word twice
+        in a row), `"repeated_bigram_rate"` (a bigram twice) and
+        `"bad_ending_rate"`; shares of n-grams: `"repeated_bigrams"` and
+        `"repeated_trigrams"`, see `repeated_ngrams()`. With `training`, also
+        those of `TrainingCaptions.scores()`.
 
     Example:
 

@@ -5,10 +5,10 @@ import pathlib
 
 
 class MissingScoreError(RuntimeError):
-    """A score that could not be computed, kept to report why.
+    """An error that says why a score could not be computed.
 
     Args:
-        name: String, what is absent, such as `"METEOR"`.
+        name: String, the missing score, such as `"METEOR"`.
         reason: String, a clause that says why.
         hint: String, a sentence that says what to do.
 
@@ -49,10 +49,10 @@ def find_file(name: str, *parts: str) -> pathlib.Path:
 
     Args:
         name: String, the score that is absent without it.
-        *parts: Strings, its folders within the package, and its name.
+        *parts: Strings, folders within the package and the name of the file.
 
     Raises:
-        MissingScoreError: If there is no such package or file.
+        MissingScoreError: If the package or the file is missing.
     """
     path = find_package(name).joinpath(*parts)
     if not path.is_file():

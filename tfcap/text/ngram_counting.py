@@ -1,9 +1,9 @@
 """Counts in how many documents of a corpus each n-gram occurs.
 
-Captions go through in chunks of documents. Within a chunk the packed n-grams
-of a document are one row of a matrix: a sort along the rows brings equal ones
-together, each is kept once, and one more sort counts what is left. Nothing is
-hashed and no n-gram becomes a Python object.
+Documents are counted in chunks. Within a chunk, the packed n-grams of a
+document are one row of a matrix: sorting the rows brings equal n-grams
+together, each is kept once, and another sort counts them. Nothing is hashed,
+and no n-gram becomes a Python object.
 """
 
 import collections
@@ -19,17 +19,17 @@ from tfcap.text.ngrams import pack_ngrams
 from tfcap.text.ngrams import ragged_arange
 from tfcap.text.ngrams import row_of_word
 
-#: Documents of a chunk.
+#: Documents in a chunk.
 _CHUNK = 8192
 
 
 def as_documents(references):
-    """Returns references as a sequence, those of a dict without its keys."""
+    """Returns references as a sequence; of a dict, its values."""
     if isinstance(references, Mapping):
         references = references.values()
     if isinstance(references, np.ndarray) and references.dtype != object:
         return references
-    # Ragged tensors have no length, nor have their rows.
+    # Ragged tensors and their rows have no length.
     return [
         row.to_list() if hasattr(row, "to_list") else row for row in references
     ]
@@ -41,12 +41,12 @@ def count_documents(references, vocabulary, count_eos: bool, codes):
     Args:
         references: Sequence of documents, each a sequence of captions, each a
             sequence of words or ids; or an integer array `(B, N, T)`.
-        codes: Function from ids to the codes that keys are made of. N-grams
-            of a word of code `MAX_PACKED_ID` are left out.
+        codes: Function from ids to the codes in keys. N-grams that contain
+            the code `MAX_PACKED_ID` are left out.
 
     Returns:
-        A pair `(keys, counts)` of int64 arrays of shape `(n,)`: packed
-        n-grams, distinct and sorted, and the documents that hold each.
+        A pair `(keys, counts)` of int64 arrays of shape `(n,)`: distinct
+        packed n-grams, sorted, and the number of documents that hold each.
     """
     found = []
     for start in range(0, len(references), _CHUNK):
@@ -60,12 +60,13 @@ def words_of(references, vocabulary):
     """Captions as words, and the number of documents that hold each word.
 
     Args:
-        references: As those of `count_documents()`, or with strings as
-            captions, which are split as an evaluation splits them.
+        references: See `count_documents()`; captions may also be strings,
+            which are split as in an evaluation.
         vocabulary: Object that decodes captions of ids, or `None`.
 
     Returns:
-        A list of documents, lists of captions, lists of words; and a counter.
+        A list of documents, which are lists of captions, which are lists of
+        words; and a `Counter`.
     """
 
     def words(caption):
@@ -127,7 +128,7 @@ def _rows(documents, vocabulary, count_eos, start):
     if not sizes.all():
         number = start + int(np.argmin(sizes > 0))
         raise ValueError(
-            "`references` must hold a caption of every document. Received: "
+            "`references` must hold a caption for every document. Received: "
             f"none in references[{number}]. Leave the document out."
         )
     return ids, lengths, sizes
@@ -145,7 +146,7 @@ def _without_start(caption, vocabulary):
 
 
 def _cut(captions, vocabulary):
-    """Ids up to the first end or padding, and lengths; -1 for padding only."""
+    """Ids before the first end or padding, and lengths; -1 for only padding."""
     lengths = np.array(list(map(len, captions)), np.int64)
     flat = np.array(list(itertools.chain.from_iterable(captions)))
     if flat.ndim != 1 or flat.dtype.kind not in "iu":
@@ -164,7 +165,7 @@ def _cut(captions, vocabulary):
     pad = getattr(vocabulary, "pad", 0)
     ends = np.isin(flat, vocabulary.eos) | (flat == pad)
     stops = np.flatnonzero(ends)[::-1]
-    # From the last to the first, so that the first is what remains.
+    # From the last to the first, so that the first one remains.
     lengths[rows[stops]] = positions[stops]
     ids = flat[positions < lengths[rows]].astype(np.int32)
     padding = np.flatnonzero((positions == 0) & (flat == pad))

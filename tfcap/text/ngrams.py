@@ -14,11 +14,11 @@ MAX_PACKED_ID = 2**WORD_BITS - 2
 
 
 def flatten_rows(sentences, dtype=np.int32):
-    """Ragged rows of sentences of ids.
+    """Flattens sentences of ids into ragged rows.
 
     Returns:
-        A pair `(ids, lengths)` of integer arrays of shapes `(n,)`, all ids one
-        after the other, and `(rows,)`.
+        A pair `(ids, lengths)` of integer arrays of shapes `(n,)`, the ids of
+        all sentences in order, and `(rows,)`.
 
     Example:
 
@@ -43,7 +43,7 @@ def ragged_arange(lengths):
 
 
 def words_left(lengths: NDArray) -> NDArray:
-    """Words from each word to the end of its row, itself included.
+    """Number of words from each word to the end of its row, itself included.
 
     An n-gram of order `k` starts at a word when at least `k` words are left.
 
@@ -60,14 +60,14 @@ def pack_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
     """Packs the n-grams that start at each word into 64-bit integers.
 
     The first word takes the lowest 16 bits, the second the next 16, and so on;
-    a word is stored as its id plus 1, so that 0 means "no word" and the order
-    of a key shows in the key:
+    a word is stored as its id plus 1, so that 0 means "no word" and a key shows
+    its order:
 
     ```python
     key = (i_1 + 1) | (i_2 + 1) << 16 | (i_3 + 1) << 32 | (i_4 + 1) << 48
     ```
 
-    The integers are signed, as TensorFlow wants them: a key of order 4 whose
+    The integers are signed, as TensorFlow requires: a key of order 4 whose
     last id is 32,767 or more is negative.
 
     Args:
@@ -81,9 +81,8 @@ def pack_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
         `k` words of the sentence are left.
 
     Raises:
-        ValueError: If an id does not fit into 16 bits. A vocabulary beyond
-            65,535 ids cannot be packed: `number_ngrams()` takes any, within
-            one call.
+        ValueError: If an id is negative or above 65,534. For larger
+            vocabularies, `number_ngrams()` numbers the n-grams of one call.
 
     Example:
 
@@ -111,7 +110,7 @@ def pack_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
 
 
 def number_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
-    """Numbers the n-grams that start at each word, each distinct one once.
+    """Numbers the distinct n-grams that start at each word.
 
     Args:
         ids: Integer array of shape `(n,)`, the ids of all sentences, not
@@ -119,11 +118,11 @@ def number_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
         lengths: Integer array of shape `(rows,)`, their lengths.
 
     Returns:
-        A pair `(numbers, sizes)`: an integer array of shape `(max_order, n)`
-        with at `[k - 1, i]` the number of the n-gram of order `k` that starts
-        at word `i`, counted from 0 within its order, or -1 where fewer than
-        `k` words of the sentence are left; and a list of the largest number
-        plus 1 of every order.
+        A pair `(numbers, sizes)`: an integer array of shape `(max_order, n)`,
+        at `[k - 1, i]` the number of the n-gram of order `k` that starts at
+        word `i`, counted from 0 within its order, or -1 where fewer than `k`
+        words of the sentence are left; and a list with the largest number plus
+        1 of every order.
 
     Example:
 
@@ -151,11 +150,11 @@ def number_ngrams(ids: NDArray, lengths: NDArray, max_order: int = MAX_ORDER):
 
 
 def distinct_pairs(numbers: NDArray, documents: NDArray):
-    """Each n-gram once for every document that holds it.
+    """Lists each n-gram once for every document that holds it.
 
     Args:
         numbers: Integer array of shape `(n,)`, n-grams as numbers from 0.
-        documents: Integer array of shape `(n,)`, where they occur.
+        documents: Integer array of shape `(n,)`, the document of each.
 
     Returns:
         A pair of integer arrays of shape `(distinct,)`, numbers and documents.
@@ -175,14 +174,14 @@ def distinct_pairs(numbers: NDArray, documents: NDArray):
 
 
 def sort_with_positions(keys: NDArray):
-    """Sorts integers and says where each of them was.
+    """Sorts integers, and returns their former positions as well.
 
     Args:
         keys: Integer array of shape `(n,)`, dtype int64, not negative.
 
     Returns:
-        A pair of int64 arrays of shape `(n,)`, the sorted keys and the position
-        that each had; equal keys stay in order.
+        A pair of int64 arrays of shape `(n,)`, the sorted keys and their former
+        positions; the sort is stable.
     """
     bits = len(keys).bit_length()
     if int(keys.max(initial=0)).bit_length() + bits > 63:
@@ -201,19 +200,19 @@ def check_order(order, largest=None, name="max_order"):
         or order < 1
         or (largest is not None and order > largest)
     ):
-        expected = "positive" if largest is None else f"from 1 to {largest}"
+        expected = "above 0" if largest is None else f"from 1 to {largest}"
         raise ValueError(
-            f"`{name}` must be an integer, {expected}. Received: "
+            f"`{name}` must be an integer {expected}. Received: "
             f"{name}={order!r}."
         )
 
 
 def word_positions(sentences: list):
-    """Ids of all sentences one after the other, and positions within them.
+    """Ids of all sentences in order, and positions within the sentences.
 
     Returns:
-        A pair of int64 arrays of shape `(n,)`: the ids, and how many words of
-        the sentence come before each.
+        A pair of int64 arrays of shape `(n,)`: the ids, and the position of
+        each in its sentence, from 0.
 
     Example:
 
@@ -228,15 +227,15 @@ def word_positions(sentences: list):
 class NgramTables:
     """Numbers the n-grams of a corpus, order by order.
 
-    An n-gram is the number of its first `k - 1` words among the n-grams of
-    that order, and its last word: one integer a row, however large the
-    vocabulary is.
+    The key of an n-gram of order `k` combines the number of its first `k - 1`
+    words, among the n-grams of that order, with its last word: one integer for
+    a vocabulary of any size.
 
     Args:
         ids: Int64 array of shape `(n,)`, of `word_positions()`.
         positions: Int64 array of shape `(n,)`, of `word_positions()`.
-        size: Integer, all ids are below it.
-        order: Integer, words of the longest n-gram.
+        size: Integer above all ids.
+        order: Integer, length of the longest n-gram.
 
     Example:
 
@@ -259,7 +258,7 @@ class NgramTables:
             numbers = _find(self._keys[-1], keys)
 
     def counts(self):
-        """Number of n-grams of each order, the ids for those of one word."""
+        """Number of n-grams of each order; of order 1, the number of ids."""
         return [self.size, *map(len, self._keys)]
 
     def contexts(self, order):
@@ -291,7 +290,7 @@ class NgramTables:
 
 
 def _find(table, keys):
-    """Places of keys in a sorted table; -1 for those that are not there."""
+    """Indices of keys in a sorted table; -1 for missing ones."""
     if not len(table):
         return np.full(len(keys), -1)
     found = np.minimum(np.searchsorted(table, keys), len(table) - 1)

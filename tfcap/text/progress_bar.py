@@ -1,21 +1,21 @@
-"""A progress bar of work that takes a while."""
+"""A progress bar for long work."""
 
 import sys
 import time
 
-#: Seconds of work that need no bar, and between two drawings of one.
+#: Seconds before a bar is shown, and between two updates.
 PATIENCE, _PERIOD = 2.0, 0.5
 _WIDTH = 24
 
 
 class ProgressBar:
-    """Progress on the standard error, as soon as work has taken two seconds.
+    """Progress on standard error, for work of more than two seconds.
 
-    On a terminal it is a bar; elsewhere each part that took that long leaves a
-    line when it ends.
+    On a terminal it is a bar; elsewhere, each part that takes that long prints
+    a line when it ends.
 
     Args:
-        quiet: Boolean, whether to write nothing at all. Defaults to `False`.
+        quiet: Boolean, whether to write nothing. Defaults to `False`.
 
     Example:
 
@@ -41,7 +41,7 @@ class ProgressBar:
             self._write("\r\033[K")
 
     def __call__(self, name: str, done: int, total: int):
-        """Notes that so much of a part is done; draws it where it is time."""
+        """Records how much of a part is done; updates the bar when due."""
         now = time.monotonic()
         if name != self._name:
             self._name, self._began = name, now

@@ -10,12 +10,12 @@ from tfcap._printed import printed
 from tfcap.text.caption_report import TITLES
 from tfcap.text.scores.scores import Scores
 
-#: Draws, and entries of the weights of one block of them.
+#: Number of draws, and entries of one block of their weights.
 _SAMPLES, _CELLS = 1000, 2**22
 
 
 class ScoreDifference(NamedTuple):
-    """A difference of two corpus scores and the bounds of its interval."""
+    """Difference of two corpus scores, and the bounds of its interval."""
 
     __repr__ = printed
 
@@ -27,26 +27,26 @@ class ScoreDifference(NamedTuple):
 def score_differences(
     ours: Mapping[str, Scores], theirs: Mapping[str, Scores]
 ) -> dict[str, ScoreDifference]:
-    """Compares two sets of captions of the same images, by paired bootstrap.
+    """Compares two sets of captions of the same images by paired bootstrap.
 
-    Images are drawn with replacement, the same ones for both, and each score
-    of the drawn corpus is computed as that of a corpus is: BLEU, METEOR and
-    CHAIR-i from summed counts, others as means. Document frequencies remain
-    those of all images.
+    Images are drawn with replacement, the same for both sets, and the corpus
+    scores are computed on the drawn images: BLEU, METEOR and CHAIR-i from
+    summed counts, others as means. Document frequencies remain those of all
+    images.
 
     Args:
         ours: Dict of name to `Scores`, such as `CaptionReport.scores`.
-        theirs: Dict of name to `Scores` of other captions of the images.
+        theirs: Dict of name to `Scores` of other captions of these images.
 
     Returns:
-        Dict of the names that both have to `ScoreDifference`, ours minus
-        theirs, bounded by the percentiles 2.5 and 97.5 of 1,000 draws. The
-        sets differ where 0 lies outside. Where one image alone has a score,
-        the bounds are infinite. `"meteor_java"`, whose corpus cannot be drawn
-        anew, is left out.
+        Dict from the names in both to `ScoreDifference`, ours minus theirs,
+        with the 2.5th and 97.5th percentiles of 1,000 draws as bounds. A
+        difference is significant if 0 lies outside. If only one image has a
+        score, the bounds are infinite. `"meteor_java"` is left out, because
+        its corpus score cannot be resampled.
 
     Raises:
-        ValueError: If the scores are of different numbers of captions.
+        ValueError: If the numbers of captions differ.
 
     Example:
 
@@ -90,27 +90,27 @@ def score_differences(
 
 
 def _known(*scores):
-    """Number of images that have a score, the lesser one."""
+    """Number of images with a score, the smaller of the two."""
     return min(np.count_nonzero(~np.isnan(x.each)) for x in scores)
 
 
 def _bounds(drawn, images):
-    """Percentiles of the draws that have a score."""
+    """Percentiles of the draws with a score."""
     values = np.concatenate(drawn)
     values = values[~np.isnan(values)]
     if not len(values):
         return math.nan, math.nan
     if images == 1:
-        # All draws are alike, and say nothing of other images.
+        # All draws are equal, and say nothing about other images.
         return -math.inf, math.inf
     return tuple(np.quantile(values, [0.025, 0.975]).tolist())
 
 
 def differences_table(differences: Mapping[str, ScoreDifference]) -> str:
-    """Writes differences as text, a line for each score.
+    """Formats differences as text, a line for each score.
 
     Args:
-        differences: What `score_differences()` gave.
+        differences: Result of `score_differences()`.
 
     Example:
 

@@ -20,13 +20,13 @@ class Tokenizer(NamedTuple):
 
     Args:
         size: Integer, number of ids.
-        pieces: Function without arguments that returns a list of strings,
-            that of id i at index i.
+        pieces: Function without arguments that returns a list of strings: the
+            piece of id i at index i.
         encode: Function from a list of strings to as many lists of ids,
             without special tokens.
         decode: Function from a list of ids to a string.
-        special: Dict from `"pad"`, `"bos"`, `"eos"` and `"unk"` to ids, where
-            the tokenizer tells.
+        special: Dict from `"pad"`, `"bos"`, `"eos"` and `"unk"` to ids, as far
+            as the tokenizer defines them.
         is_words: Boolean, whether a piece is a word.
     """
 
@@ -39,15 +39,15 @@ class Tokenizer(NamedTuple):
 
 
 class TokenizerVocabulary(Vocabulary):
-    """A tokenizer with the face of a `tfcap.text.Vocabulary`.
+    """A tokenizer with the interface of a `tfcap.text.Vocabulary`.
 
     Made by `tfcap.text.as_vocabulary()`.
 
     Args:
         tokenizer: Object that was read.
-        read: `Tokenizer`, what was read of it.
-        size, pad, bos, eos, unk: As of `as_vocabulary()`, all known; `bos` and
-            `unk` may be `None`, where there is none.
+        read: `Tokenizer`, the result of reading it.
+        size, pad, bos, eos, unk: See `as_vocabulary()`; none is optional, but
+            `bos` and `unk` may be `None`.
 
     Attributes:
         tokenizer: The object that was given.
@@ -65,7 +65,7 @@ class TokenizerVocabulary(Vocabulary):
 
     @functools.cached_property
     def tokens(self):
-        """Tuple of the pieces; of ids that the tokenizer lacks, empty ones."""
+        """Tuple of the pieces; empty ones for ids that the tokenizer lacks."""
         pieces = [str(x) for x in self._read.pieces()]
         return tuple(pieces + [""] * (self.size - len(pieces)))
 
@@ -106,12 +106,12 @@ class TokenizerVocabulary(Vocabulary):
         return [[int(i) for i in row[:max_length]] + end for row in rows]
 
     def _joined(self, ids):
-        # A model may have more ids than its tokenizer, which mean nothing.
+        # A model may have more ids than its tokenizer; they mean nothing.
         known = [i for i in ids if i < self._read.size]
         return self._read.decode(known) if known else ""
 
     def get_config(self):
-        """Raises: a tokenizer is saved by the library that it is from."""
+        """Raises a TypeError: save the tokenizer by its own library."""
         raise TypeError(
             "A vocabulary of `as_vocabulary()` must be saved by the library "
             f"of its tokenizer. Received: {self!r}."
@@ -125,8 +125,8 @@ class TokenizerVocabulary(Vocabulary):
         return f"<Vocabulary of the {self.size} ids of a {name}>"
 
 
-#: Special tokens by the names that they commonly have, for tokenizers that do
-#: not tell; the first that is there counts.
+#: Common names of special tokens, for tokenizers that do not define them; the
+#: first one in the tokenizer counts.
 NAMES = {
     "pad": ("<pad>", "[PAD]", "<|pad|>", "[pad]"),
     "bos": (
@@ -152,33 +152,35 @@ def as_vocabulary(
 ) -> Vocabulary:
     """Wraps a tokenizer of another library as a vocabulary.
 
-    Whatever takes `vocabulary=` in this package calls it. Known are, by their
-    methods and without importing them, `keras.layers.TextVectorization` and
-    `StringLookup`, the tokenizers of KerasHub, `SentencePieceProcessor`,
-    `tokenizers.Tokenizer` and the tokenizers of `transformers`.
+    All functions of this package with the argument `vocabulary` call it. It
+    recognizes, by their methods and without importing their libraries,
+    `keras.layers.TextVectorization` and `StringLookup`, the tokenizers of
+    KerasHub, `SentencePieceProcessor`, `tokenizers.Tokenizer` and the
+    tokenizers of `transformers`.
 
-    Special ids are those that the tokenizer tells, else those of the usual
-    names, such as `[start]` and `<eos>`. Without a padding of its own, a
-    sequence is padded with its (first) end token, as GPT-2's are.
+    Special ids are those that the tokenizer defines, else those of the usual
+    names, such as `[start]` and `<eos>`. Without a padding token, sequences are
+    padded with the (first) end token, as usual for GPT-2.
 
     Args:
         tokenizer: One of these; a `Vocabulary`, or another object with
             `decode(ids)`, is returned as it is.
         pad, bos, eos, unk: Integer id, or string, the piece; `eos` may be a
-            tuple of them, where several tokens end a sentence. Default to what
-            the tokenizer tells.
-        size: Integer, number of ids of the model, where it has more than its
+            tuple of them if several tokens end a sentence. Default to those of
+            the tokenizer.
+        size: Integer, number of ids of the model, if it has more than its
             tokenizer. Defaults to the size of the tokenizer.
 
     Returns:
         Object with `size, pad, bos, eos, unk, tokens, words, encode(),
         encode_batch(), decode(), decode_batch()` of a `Vocabulary`, which also
-        encodes strings; `is_words`, false where ids are pieces of words; and
-        `tokenizer`. `bos` and `unk` are `None` where there are none.
+        encodes strings; `is_words`, false if ids are subwords; and
+        `tokenizer`. `bos` and `unk` are `None` if the tokenizer has none.
 
     Raises:
-        TypeError: If it is not a tokenizer that is known.
-        ValueError: If no end token is known, or one that is named is not there.
+        TypeError: If `tokenizer` is of no known kind.
+        ValueError: If no end token is known, or a special token is missing in
+            the tokenizer.
 
     Example:
 
@@ -207,8 +209,8 @@ def as_vocabulary(
     known |= own | {k: _id(read, k, v, size) for k, v in given.items()}
     if known.get("eos") is None:
         raise ValueError(
-            "`eos` must be known, the token that ends a sentence. Received: "
-            f"a {type(tokenizer).__name__} that tells of none. Pass its id, or "
+            "`eos`, the token that ends a sentence, must be known. Received: "
+            f"a {type(tokenizer).__name__} that defines none. Pass its id, or "
             "the token as a string."
         )
     first = int(np.ravel(known["eos"])[0])
@@ -227,9 +229,9 @@ def _as_it_is(vocabulary, given, size):
         given = {**given, "size": size}
     if given:
         raise ValueError(
-            "Special ids and `size` must be left to a vocabulary that has "
-            f"them. Received: {', '.join(given)} with {vocabulary!r}. Leave "
-            "them out."
+            "Special ids and `size` must not be given for a vocabulary, which "
+            f"has them. Received: {', '.join(given)} with {vocabulary!r}. "
+            "Leave them out."
         )
     return vocabulary
 
@@ -296,7 +298,7 @@ def _tokenizers(tokenizer):
 
     def encode(texts):
         rows = tokenizer.encode_batch(texts, add_special_tokens=False)
-        # What it pads with has no attention.
+        # Padding has no attention.
         return [
             [i for i, own in zip(row.ids, row.attention_mask) if own]
             for row in rows
@@ -336,7 +338,7 @@ def _keras_hub(tokenizer):
         mapping = getattr(tokenizer, "vocabulary", None)
         if not isinstance(mapping, dict):
             return list(known)
-        # Some pieces may share no order with their ids.
+        # Pieces may be in another order than their ids.
         ordered = [""] * size
         for piece, i in mapping.items():
             ordered[i] = piece
@@ -409,13 +411,13 @@ def _keras(layer):
 def word_pieces(vocabulary: Any, tokenizer: Any) -> NDArray:
     """Spells the words of a vocabulary in the pieces of another tokenizer.
 
-    By it a network that reads pieces reads the soft words of a speaker, see
-    `tfcap.models.CLIPListener`: a fixed, sparse matrix of words and pieces for
-    each place in a word.
+    With it, a network that reads pieces can read the soft words of a speaker,
+    see `tfcap.models.CLIPListener`: each place in a word has a fixed, sparse
+    matrix of words and pieces.
 
     Args:
         vocabulary: Vocabulary or tokenizer of the speaker, size V. Each id is
-            read as a word of its own, also where it is a piece of a word.
+            spelled as a separate word, even if it is a subword.
         tokenizer: Tokenizer of the network.
 
     Returns:
@@ -442,7 +444,7 @@ def word_pieces(vocabulary: Any, tokenizer: Any) -> NDArray:
     if type(tokenizer) is Vocabulary:
         raise TypeError(
             "`tokenizer` must split strings into pieces. Received: "
-            f"{tokenizer!r}, which knows whole words alone. Pass the tokenizer "
+            f"{tokenizer!r}, which knows only whole words. Pass the tokenizer "
             "of the network."
         )
     special = {vocabulary.pad, vocabulary.bos, vocabulary.unk}

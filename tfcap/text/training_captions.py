@@ -15,15 +15,15 @@ from tfcap.text.scores.caption_statistics import novelty
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_captions
 
-#: N-grams that are looked up, by the name of their score.
+#: Orders of the n-grams that are looked up, by the name of the score.
 _NOVEL = {"novel_bigrams": 2, "novel_trigrams": 3}
 
 
 class TrainingCaptions:
     """Captions of a training split, for measures of novelty.
 
-    Made once for many evaluations: the language model and the tables of
-    n-grams are built when they are first asked for.
+    Make it once for many evaluations: the language model and the tables of
+    n-grams are built at first use.
 
     Args:
         captions: Iterable of captions, strings or lists of words. Strings are
@@ -31,6 +31,7 @@ class TrainingCaptions:
 
     Raises:
         ValueError: If there are no captions.
+        TypeError: If `captions` is a string.
 
     Example:
 
@@ -45,7 +46,7 @@ class TrainingCaptions:
     def __init__(self, captions):
         if isinstance(captions, str):
             raise TypeError(
-                "`captions` must be several captions. Received: "
+                "`captions` must be a list of captions. Received: "
                 f"captions={captions!r}. Put it in a list."
             )
         self.captions = [
@@ -60,7 +61,7 @@ class TrainingCaptions:
         return NgramLanguageModel(self.captions)
 
     def scores(self, captions: Sequence[Sequence]) -> dict:
-        """N-grams of captions that the training captions do not have.
+        """Measures how far captions are from the training captions.
 
         Args:
             captions: List of tokenized captions.
@@ -70,7 +71,7 @@ class TrainingCaptions:
             `"novel_bigrams"` and `"novel_trigrams"`, the share of n-grams of
             words, counted as often as they occur, that no training caption
             has, `each` 0 for a caption without an n-gram; and
-            `"lm_log_prob"`, that of `NgramLanguageModel.log_prob()`.
+            `"lm_log_prob"`, see `NgramLanguageModel.log_prob()`.
         """
         check_captions(captions, "captions")
         scores = {"novelty": novelty(captions, self.captions)}
@@ -104,19 +105,19 @@ class TrainingCaptions:
 
 #: Ids of the beginning, the end and the unknown word; words follow.
 _BOS, _EOS, _UNK = range(3)
-#: Discounts of counts 1, 2 and more where a corpus is too small to tell.
+#: Discounts of counts 1, 2 and more, for a corpus too small to estimate them.
 _FALLBACK = (0.5, 1.0, 1.5)
 
 
 class NgramLanguageModel:
     """An n-gram language model of a corpus of captions.
 
-    CIDEr-D and BLEU compare a caption with a few references of its image; they
-    do not see that it is not a sentence. A language model of what people say
+    CIDEr-D and BLEU compare a caption with a few references of its image, and
+    do not notice that it is not a sentence. A language model of human captions
     does: an odd continuation is improbable.
 
-    Interpolated modified Kneser-Ney smoothing, for a word `w` after the words
-    `h`, and `h'`, the same without the first:
+    The model uses interpolated modified Kneser-Ney smoothing, for a word `w`
+    after the words `h`, with `h'` as `h` without its first word:
 
     ```
     p(w | h) = max(c(h w) - D(c(h w)), 0) / sum_v c(h v) + gamma(h) p(w | h')
@@ -124,27 +125,27 @@ class NgramLanguageModel:
     p(w)     = max(c(w) - D(c(w)), 0) / sum_v c(v) + gamma() / words
     ```
 
-    `c` are counts for the longest n-grams and those that begin a caption; for
-    others, of how many words they follow on. `D(1)`, `D(2)` and `D(3)`, which
-    holds for all greater counts, are estimated for each order from the numbers
-    of n-grams that have counts 1 to 4; where one of these is 0, or a discount
-    would leave `(0, k]`, they are 0.5, 1 and 1.5.
+    `c` is the count of the longest n-grams and of those that begin a caption;
+    of others, it is the number of distinct words before them. `D(1)`, `D(2)`
+    and `D(3)`, which also applies to all greater counts, are estimated for each
+    order from the numbers of n-grams with counts 1 to 4; if one of these is 0,
+    or a discount is outside `(0, k]`, they are 0.5, 1 and 1.5.
 
-    The vocabulary is closed: the words that the corpus says `min_count` times
-    or more, the end of a caption, and one unknown word that stands for all
-    others, in the corpus and in what is scored. Probabilities of these sum
-    to 1 after any words.
+    The vocabulary is closed: the words that occur at least `min_count` times in
+    the corpus, the end of a caption, and one unknown word that stands for all
+    others, in the corpus and in scored captions. Their probabilities sum to 1
+    in any context.
 
     Args:
         captions: List of tokenized captions.
-        order: Integer, words of the longest n-gram. Defaults to `4`.
-        min_count: Integer, least number of occurrences of a word that is
-            known. Defaults to `2`, so that words that are said once tell how
-            likely an unknown one is.
+        order: Integer, length of the longest n-gram. Defaults to `4`.
+        min_count: Integer, least number of occurrences of a known word.
+            Defaults to `2`, so that the probability of the unknown word is
+            estimated from words that occur once.
 
     Attributes:
-        words: Tuple of the strings that may follow, `"<eos>"` and `"<unk>"`
-            the first of them.
+        words: Tuple of the strings of the vocabulary, `"<eos>"` and `"<unk>"`
+            first.
         discounts: Float array of shape `(order, 3)`.
 
     Raises:
@@ -163,7 +164,7 @@ class NgramLanguageModel:
 
     - Chen and Goodman, An Empirical Study of Smoothing Techniques for
       Language Modeling, Computer Speech and Language 13, 1999, section 3,
-      which counts n-grams at the beginning as others
+      which counts n-grams at the beginning like others
     """
 
     def __init__(
@@ -179,18 +180,18 @@ class NgramLanguageModel:
         self._fit(self._tables.numbers(ids, positions), positions)
 
     def log_prob(self, captions: Sequence[Sequence]) -> Scores:
-        """Mean log probability a word, the end of the caption included.
+        """Mean log probability per word, the end of the caption included.
 
-        Every caption is read as if it ended after its last word, so one that
-        breaks off is as improbable as its end.
+        Every caption is scored with an end after its last word, which is
+        improbable if the caption breaks off.
 
         Args:
             captions: List of tokenized captions.
 
         Returns:
-            `Scores` in nats, 0 at most: `each` is the mean over a caption's
-            words and its end; `corpus` is that over the words and ends of all
-            captions, minus the logarithm of the perplexity.
+            `Scores` in nats, 0 at most: `each` is the mean over the words and
+            the end of a caption; `corpus` is the mean over the words and ends
+            of all captions, the negative logarithm of the perplexity.
         """
         ids, positions = word_positions([self._encode(c) for c in captions])
         logs = np.where(positions > 0, np.log(self._probs(ids, positions)), 0.0)
@@ -204,7 +205,7 @@ class NgramLanguageModel:
         return [_BOS, *ids, _EOS]
 
     def _fit(self, numbers, positions):
-        """Discounted shares of n-grams, and what is left of each context."""
+        """Computes discounted shares of n-grams, and the rest per context."""
         counts = self._counts(numbers, positions)
         self.discounts = np.array([_discounts(c) for c in counts])
         self._shares, self._left = [], []
@@ -218,25 +219,25 @@ class NgramLanguageModel:
             total = np.bincount(context, count, sizes[k - 1])
             left = np.bincount(context, taken, sizes[k - 1])
             left = np.where(total > 0, left / np.maximum(total, 1), 1.0)
-            # The last entries are for what is not there, number -1.
+            # The last entries are for missing n-grams, number -1.
             self._shares.append(np.append((count - taken) / total[context], 0))
             self._left.append(np.append(left, 1.0))
 
     def _counts(self, numbers, positions):
-        """Counts of n-grams by order, or of the words they follow on."""
+        """Counts of n-grams by order, or of distinct words before them."""
         sizes, found = self._tables.counts(), []
         for k, (number, size) in enumerate(zip(numbers, sizes), 1):
             known = number >= 0
             count = np.bincount(number[known], minlength=size)
             if k < len(sizes):
-                # Each longer n-gram is one word before its last k.
+                # A longer n-gram is a word followed by an n-gram of order k.
                 longer, long = numbers[k], numbers[k] >= 0
                 suffix = np.zeros(sizes[k], np.int64)
                 suffix[longer[long]] = number[long]
                 first = np.zeros(size, bool)
                 first[number[known & (positions == k - 1)]] = True
                 follows = np.bincount(suffix, minlength=size)
-                # Nothing comes before a beginning.
+                # No word precedes the beginning of a caption.
                 count = np.where(first & (k > 1), count, follows)
             if k == 1:
                 count[_BOS] = 0
@@ -244,7 +245,7 @@ class NgramLanguageModel:
         return found
 
     def _probs(self, ids, positions):
-        """Probability of each word after those before it, shape `(n,)`."""
+        """Probability of each word given those before it, shape `(n,)`."""
         probs = np.full(len(ids), 1 / len(self.words))
         numbers = self._tables.numbers(ids, positions)
         context = np.zeros(len(ids), np.int64)

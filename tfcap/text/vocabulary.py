@@ -22,17 +22,17 @@ class Vocabulary:
     """Maps words to ids and back.
 
     Ids 0 to 3 are padding, beginning of sentence, end of sentence and the
-    unknown word; the given words follow in their order, so that with a list
-    sorted by frequency a small id is a frequent word.
+    unknown word; the given words follow in order. In a list sorted by
+    frequency, frequent words get small ids.
 
-    Published vocabularies, by what makes them:
+    Published vocabularies, and how to build them:
 
-    - COCO, 9,487: words that stand more than 5 times in the tokens of
+    - COCO, 9,487: words that occur more than 5 times in the tokens of
       Karpathy's `dataset_coco.json`, all splits together, and the unknown word:
       `from_counts(counts, min_count=6)` has `len(words) + 1 == 9487`.
-    - VisDial v0.9, 8,964: words that stand at least 5 times in the training
+    - VisDial v0.9, 8,964: words that occur at least 5 times in the training
       split: `tfcap.data.build_vocabulary(split, min_count=5)`. The authors'
-      code asks for more than 5.
+      code requires more than 5.
 
     Args:
         words: Iterable of distinct, non-empty strings, without the special
@@ -81,17 +81,17 @@ class Vocabulary:
                 f"{len(self.tokens) - len(self.ids)} repetitions among "
                 f"{len(self.words)} words. Pass `dict.fromkeys(words)`."
             )
-        # Those of a sentence, which a special token in a text must not end.
+        # For encoding: a special token in a text must not end a sentence.
         self.word_ids = {w: i for w, i in self.ids.items() if w not in SPECIAL}
 
     @classmethod
     def from_counts(cls, counts, min_count: int = 5) -> "Vocabulary":
-        """Vocabulary of the frequent words, the most frequent first.
+        """Builds a vocabulary of the frequent words, the most frequent first.
 
         Args:
-            counts: Mapping of words to how often they occur, for instance a
-                `collections.Counter`. Ties are put in alphabetical order;
-                special tokens that a text says are left out.
+            counts: Mapping of words to numbers of occurrences, for instance a
+                `collections.Counter`. Ties are in alphabetical order; special
+                tokens are left out.
             min_count: Integer, least number of occurrences of a word that is
                 kept. Defaults to `5`.
 
@@ -114,8 +114,8 @@ class Vocabulary:
         """Ids of a tokenized sentence.
 
         Args:
-            tokens: Sequence of words; what is written like a special token is
-                an unknown one. A string is rejected: tokenize it first.
+            tokens: Sequence of words; one that is spelled like a special token
+                is unknown. A string is rejected: tokenize it first.
             max_length: Integer, optional. Words beyond it are cut off.
             eos: Boolean, whether to append EOS (after the cut).
 
@@ -188,7 +188,7 @@ class Vocabulary:
 
         Raises:
             ValueError: If an id before the first EOS is out of range.
-            TypeError: If it is not an integer.
+            TypeError: If such an id is not an integer.
         """
         ends = self.eos if isinstance(self.eos, tuple) else (self.eos,)
         size, kept = self.size, []
@@ -244,13 +244,13 @@ class Vocabulary:
         """Reads a vocabulary that `save()` wrote.
 
         Raises:
-            ValueError: If the file is something else, or damaged.
+            ValueError: If the file is not a vocabulary, or is damaged.
         """
         content = read_sealed(path, _WRITE)
         words = content.get("words") if isinstance(content, dict) else None
         wanted = {"format": _FORMAT, "words": words}
         if content != wanted or not isinstance(words, list):
-            problem = "there is other JSON than that of a vocabulary"
+            problem = "the content is not a vocabulary"
             raise malformed(path, "", problem, _WRITE)
         try:
             return cls(words)
@@ -287,14 +287,14 @@ class Vocabulary:
 
 
 def _host(ids):
-    """Ids as something quick to walk through."""
+    """Ids as a sequence that is fast to iterate over."""
     if hasattr(ids, "numpy"):
         ids = ids.numpy()
     if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype != object:
         return ids.tolist()
     if not isinstance(ids, Iterable) or isinstance(ids, str):
         raise TypeError(
-            "`ids` must be a sequence of integers, and of such sequences for "
+            "`ids` must be a sequence of integers, or of such sequences for "
             f"`decode_batch()`. Received: {ids!r}."
         )
     return ids

@@ -1,4 +1,4 @@
-"""One function in several processes, for scores that take long."""
+"""A function in several processes, for slow scores."""
 
 import signal
 from collections.abc import Callable
@@ -6,16 +6,16 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-#: In a worker process, its function.
+#: The function of a worker process.
 _FUNCTION = []
 
 
 def process_pool(function: Callable, number: int) -> ProcessPoolExecutor:
-    """Makes processes that know a function, which `called()` calls.
+    """Makes a pool of processes that hold a function, for `called()`.
 
-    The function is sent once, with what it holds. Processes start when they
-    are first asked, and begin with the script again, which must therefore be
-    guarded by `if __name__ == "__main__"`.
+    The function is sent once, with its data. Processes start at the first call
+    and import the main script again, which must therefore be guarded by
+    `if __name__ == "__main__"`.
 
     Args:
         function: Callable of a module, or a partial of one.
@@ -24,7 +24,7 @@ def process_pool(function: Callable, number: int) -> ProcessPoolExecutor:
     Returns:
         `concurrent.futures.ProcessPoolExecutor`, for `pool.map(called, ...)`.
     """
-    # Not by fork(): the caller may hold threads, or a GPU.
+    # Not by fork(): the caller may have threads, or use a GPU.
     return ProcessPoolExecutor(
         number, get_context("spawn"), _begin, (function,)
     )

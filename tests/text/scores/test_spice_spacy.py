@@ -83,7 +83,7 @@ def test_a_caption_is_parsed_once(scene_graphs, monkeypatch):
     assert parse(captions)[1] == SceneGraph() and len(seen) == 2
     assert parse([["a", "", "dog"]]) == [graph("dog")] and len(seen) == 2
     # To spaCy, numbers are words that it knows.
-    with pytest.raises(TypeError, match="must hold words.*Decode ids"):
+    with pytest.raises(TypeError, match="must hold strings.*Decode ids"):
         parse([["a"], [3, 4]])
 
 

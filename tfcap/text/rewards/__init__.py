@@ -1,8 +1,8 @@
-"""Caption scores as reward functions of other people's trainers.
+"""Caption scores as reward functions for other trainers.
 
-NumPy alone: nothing here imports TensorFlow, Keras or PyTorch. What is made
-here has the signature of TRL's reward functions, which ms-swift and verl call
-through a few lines; see docs/rewards_for_other_trainers.md.
+This package uses NumPy, and imports neither TensorFlow nor Keras nor PyTorch.
+Rewards have the signature of TRL's reward functions; ms-swift and verl call
+them through a few lines, see docs/rewards_for_other_trainers.md.
 """
 
 from tfcap.text.rewards.caption_reward import CaptionReward

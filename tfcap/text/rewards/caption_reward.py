@@ -25,11 +25,11 @@ class CaptionReward:
     ```
 
     `completions` are strings or conversations (lists of messages, of which the
-    last one of the assistant counts), and `columns` the other columns of the
-    data set, one of which holds the references: for each completion a list of
-    strings, or one string. Identical completions of one prompt are scored
-    once. A completion without references gets None, which TRL and ms-swift
-    leave out; one without words, or of more than `TFCAP_MAX_WORDS`, gets 0.
+    last one of the assistant counts). `columns` are the other columns of the
+    data set, one of which holds the references: for each completion, a list of
+    strings or one string. Identical completions of one prompt are scored once.
+    A completion without references gets None, which TRL and ms-swift leave out;
+    one without words, or with more than `TFCAP_MAX_WORDS` words, gets 0.
 
     It can be pickled, so that a trainer may send it to other processes.
 
@@ -37,22 +37,21 @@ class CaptionReward:
         score: Callable from a list of tokenized captions and a list, as long,
             of lists of tokenized captions to `Scores`, such as
             `tfcap.text.rouge_l`.
-        name: String, by which trainers log it.
+        name: String, the name in logs of trainers.
         references: String, the column of the references. Defaults to
             `"references"`.
-        extract: Callable, optional, from the text of a completion to the
-            caption in it, such as what follows `"</think>"`.
-        num_workers: Integer, processes among which completions are shared
-            out, for scores that take long (METEOR); `score` must then be a
-            function of a module, or a partial of one. Defaults to `0`: the
-            caller's own.
+        extract: Callable, optional, from the text of a completion to its
+            caption, for instance the text after `"</think>"`.
+        num_workers: Integer, number of processes for slow scores (METEOR);
+            `score` must then be a function of a module, or a partial of one.
+            Defaults to `0`: the process of the caller.
 
     Attributes:
         __name__: String, `name`.
 
     Raises:
-        ValueError: When called, if there is no such column, or it is not as
-            long as `completions`.
+        ValueError: When called, if the column of the references is missing or
+            not as long as `completions`.
         TypeError: When called, if completions or references are not text.
 
     Example:
@@ -90,11 +89,11 @@ class CaptionReward:
 
         Args:
             completions: List of n strings or conversations.
-            **columns: List of n entries by the name of each column, and what
-                else a trainer passes.
+            **columns: For each column, a list of n entries; other arguments
+                of a trainer are ignored.
 
         Returns:
-            List of n floats, None where there are no references.
+            List of n floats, None for a completion without references.
         """
         several = columns.get(self.references)
         if several is None or len(several) != len(completions):
@@ -177,11 +176,11 @@ def _references(texts, column):
 def score_texts(
     score: Callable, captions: Sequence[str], references: Sequence
 ) -> NDArray:
-    """Scores captions by their references.
+    """Scores captions against their references.
 
-    Captions and references are split as `tfcap.text.evaluate_captions()`
-    splits them. A caption without words, without references, or of more words
-    than `TFCAP_MAX_WORDS` gets 0, unasked.
+    Captions and references are split as in `tfcap.text.evaluate_captions()`. A
+    caption without words or references, or with more than `TFCAP_MAX_WORDS`
+    words, gets 0 without being scored.
 
     Args:
         score: Callable from a list of tokenized captions and a list, as long,
@@ -201,7 +200,7 @@ def score_texts(
     words = {
         text: caption_tokenize(text) for text in {*captions}.union(*references)
     }
-    # Many captions are of one image, whose references are then one list.
+    # Captions of one image share a list of references.
     several = {tuple(texts): [] for texts in references}
     for texts, split in several.items():
         split += [words[text] for text in texts]

@@ -30,17 +30,17 @@ def cider_d_reward(
 ) -> CaptionReward:
     """CIDEr-D as a reward function, in `[0, 10]`.
 
-    What self-critical training of captions maximizes. How rare an n-gram is
-    must be known of a whole corpus, never of a batch.
+    It is the usual reward of self-critical training. Document frequencies must
+    be those of a whole corpus, never of a batch.
 
     Args:
         document_frequencies: One of
 
             - captions of the training corpus, for each image a list of
-              strings: they are counted here, with the end of a caption as a
-              word, without which a third of the captions end badly,
-            - `"coco"`: those of COCO train2014, which `tfcap[coco]` brings,
-            - a path, of a file that `DocumentFrequencies.save()` wrote,
+              strings: they are counted with the end of a caption as a word,
+              without which a third of the captions end badly,
+            - `"coco"`: those of COCO train2014, which `tfcap[coco]` installs,
+            - the path of a file that `DocumentFrequencies.save()` wrote,
             - a `tfcap.text.DocumentFrequencies` of strings.
 
         sigma: Float, see `tfcap.text.cider_d()`. Defaults to `6.0`.
@@ -50,7 +50,7 @@ def cider_d_reward(
         A `CaptionReward`.
 
     Raises:
-        ValueError: If the document frequencies are not those of strings.
+        ValueError: If the document frequencies were counted in ids.
 
     Example:
 
@@ -73,7 +73,7 @@ def cider_d_reward(
 
 
 def cider_r_reward(document_frequencies: Any, **options: Any) -> CaptionReward:
-    """CIDEr-R as a reward function, in `[0, 10]`: for long captions.
+    """CIDEr-R as a reward function for long captions, in `[0, 10]`.
 
     Args:
         document_frequencies: See `cider_d_reward()`.
@@ -106,9 +106,9 @@ def bleu_reward(
     Args:
         max_order: Integer, longest n-gram. Defaults to `4`.
         smoothing: See `tfcap.text.bleu()`. Defaults to `"exponential"`: without
-            any, all captions that share no 4-gram are worth the same nothing.
-            One of fewer than `max_order` words gets 0, be it perfect, unless
-            this is `"add_one"`.
+            smoothing, all captions without a matching 4-gram get almost 0. A
+            caption of fewer than `max_order` words gets 0, even if it is
+            perfect, unless `smoothing` is `"add_one"`.
         **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
@@ -164,8 +164,8 @@ def meteor_reward(**options: Any) -> CaptionReward:
         A `CaptionReward`.
 
     Raises:
-        tfcap.text.MissingScoreError: If its tables are missing, which
-            `tfcap[coco]` brings.
+        tfcap.text.MissingScoreError: If its tables, which `tfcap[coco]`
+            installs, are missing.
 
     Example:
 
@@ -179,7 +179,7 @@ def meteor_reward(**options: Any) -> CaptionReward:
 
     - Denkowski and Lavie, Meteor Universal, WMT 2014
     """
-    meteor_resources()  # raises here what the first step would
+    meteor_resources()  # raises here instead of at the first step
     return CaptionReward(meteor, "meteor", **options)
 
 
@@ -188,7 +188,7 @@ def spice_spacy_reward(
 ) -> CaptionReward:
     """SPICE (spaCy) as a reward function, in `[0, 1]`, without Java.
 
-    Beside `cider_d_reward()`, with the same weight, it makes SPIDEr (spaCy).
+    Together with `cider_d_reward()` at the same weight, it is SPIDEr (spaCy).
 
     Args:
         model: See `tfcap.text.spice_spacy()`.
@@ -199,7 +199,7 @@ def spice_spacy_reward(
 
     Raises:
         tfcap.text.MissingScoreError: If spaCy, its model or the synonyms are
-            missing, which `tfcap[spice]` names.
+            missing.
 
     Example:
 
@@ -214,7 +214,7 @@ def spice_spacy_reward(
     - Anderson et al., SPICE, ECCV 2016, section 3; see
       `tfcap.text.spice_spacy()`
     """
-    load_parser(model)  # raises here what the first step would
+    load_parser(model)  # raises here instead of at the first step
     score = functools.partial(spice_spacy, model=model)
     return CaptionReward(score, "spice_spacy", **options)
 
@@ -222,13 +222,13 @@ def spice_spacy_reward(
 def chair_reward(objects: Any, **options: Any) -> CaptionReward:
     """Share of hallucinated objects, negated, as a reward in `[-1, 0]`.
 
-    CHAIR-i of each caption, with what its references mention as the truth: a
-    penalty to be added to a reward that asks for content, since who mentions
+    CHAIR-i of each caption, with the objects of its references as ground truth.
+    Add this penalty to a reward for content, because a caption that mentions
     nothing is never wrong.
 
     Args:
-        objects: Path of a file with a line for each object, all its names
-            with commas between, or a list of lists of these.
+        objects: Path of a file with a line for each object, its names
+            separated by commas, or a list of lists of names.
         **options: `references`, `extract`, `num_workers` of `CaptionReward`.
 
     Returns:
@@ -260,7 +260,7 @@ def _negative_chair(candidates, references, objects):
 
 
 def _frequencies(source):
-    """Document frequencies of words, from what a user has."""
+    """Document frequencies of words, from any of the accepted sources."""
     if isinstance(source, str) and source == "coco":
         return coco_document_frequencies()
     if isinstance(source, str | os.PathLike):
@@ -269,9 +269,9 @@ def _frequencies(source):
         source = DocumentFrequencies.from_references(source)
     if source.words is None:
         raise ValueError(
-            "`document_frequencies` must be those of words of strings. "
+            "`document_frequencies` must be counted in strings. "
             f"Received: {source!r}, counted in ids. Count them with "
-            "`DocumentFrequencies.from_references(captions)`, of lists of "
+            "`DocumentFrequencies.from_references(captions)`, on lists of "
             "strings and without a vocabulary."
         )
     return source

@@ -51,24 +51,25 @@ def bleu(
     Args:
         candidates: List of tokenized captions.
         references: List of lists of tokenized captions: `references[i]` are
-            those of `candidates[i]`. Words are compared with `==`, so ids go
-            as well.
+            those of `candidates[i]`. Words are compared with `==`, so they
+            may be ids.
         max_order: Integer, longest n-gram. Defaults to `4`.
-        smoothing: How an order without a match is treated, which decides
-            about single captions. None takes the tiny constants above, as
+        smoothing: How an order without a match is treated, which matters for
+            single captions. None uses the tiny constants above, as
             pycocoevalcap does; `"add_one"` adds 1 to matches and guesses of
             the orders above 1; `"floor"` counts 0.1 matches instead of none;
             `"exponential"` counts 1/2 match for the first order without one,
-            1/4 for the second, and so on. With the last three a caption
-            without any matching word gets 0; with the last two also one of
-            fewer than k words gets BLEU-k 0, be it perfect. Defaults to None.
+            1/4 for the second, and so on. With the last three, a caption
+            without any matching word gets 0. With the last two, BLEU-k of a
+            caption of fewer than k words is 0, even if it is perfect. Defaults
+            to None.
 
     Returns:
         List of `max_order` `Scores` in [0, 1], BLEU-1 first.
 
     Raises:
-        ValueError: If lists are empty or of different lengths, or for another
-            `smoothing`.
+        ValueError: If lists are empty or of different lengths, or `smoothing`
+            is unknown.
         TypeError: If captions are not tokenized.
 
     Example:
@@ -121,19 +122,19 @@ def mutual_bleu(sets: list, max_order: int = 4, smoothing=None) -> list[Scores]:
     mBLEU is the mean of these corpus scores. The lower, the more diverse.
 
     Args:
-        sets: List with, for every image, the list of its tokenized captions,
-            as many for every image, at least two.
+        sets: List of lists of tokenized captions, one list for every image,
+            all of the same length of at least two.
         max_order: Integer, longest n-gram. Defaults to `4`.
         smoothing: See `bleu()`. Defaults to None, the constants of
             pycocoevalcap.
 
     Returns:
         List of `max_order` `Scores` in [0, 1], mBLEU-1 first. `each` is the
-        mean of the single captions' BLEU of every image, of which `corpus`
-        is not the mean.
+        mean BLEU of the single captions of every image; `corpus` is not its
+        mean.
 
     Raises:
-        ValueError: If a list is empty, or a set holds one caption only.
+        ValueError: If a list is empty, or a set holds only one caption.
         TypeError: If captions are not tokenized.
 
     Example:
@@ -171,25 +172,25 @@ def self_bleu(
 ) -> list[Scores]:
     """Self-BLEU: mean BLEU of each caption of a set against all the others.
 
-    Where `mutual_bleu()` scores a corpus, this is the mean of the scores of
-    single captions. A set may be the captions of one image, or everything a
-    model says, as one set; the work grows with the square of its size, so
-    take a thousand captions. The lower, the more diverse.
+    Unlike `mutual_bleu()`, which scores a corpus, it is the mean of the scores
+    of single captions. A set may be the captions of one image, or all captions
+    of a model; time grows with the square of its size, so use about a thousand
+    captions. The lower, the more diverse.
 
     Args:
         sets: List of lists of tokenized captions, at least two in each.
         max_order: Integer, longest n-gram. Defaults to `4`.
-        smoothing: See `bleu()`; or `"nltk"`, its method 1, with which
-            Self-BLEU is published: `"floor"`, but an order that a caption is
-            too short for counts as 0.1 matches, too. Defaults to None, the
-            constants of pycocoevalcap.
+        smoothing: See `bleu()`; or `"nltk"`, NLTK's method 1, with which
+            Self-BLEU is published: like `"floor"`, but an order for which a
+            caption is too short also counts as 0.1 matches. Defaults to None,
+            the constants of pycocoevalcap.
 
     Returns:
         List of `max_order` `Scores` in [0, 1], Self-BLEU-1 first; `corpus` is
         the mean of `each`.
 
     Raises:
-        ValueError: If a list is empty or a set holds one caption only.
+        ValueError: If a list is empty, or a set holds only one caption.
         TypeError: If captions are not tokenized.
 
     Example:
@@ -251,7 +252,7 @@ def count_matches(comparison, max_order: int) -> BLEUCounts:
 
 
 def _closest_lengths(comparison, lengths):
-    """Length of the reference closest in length, of two the shorter one."""
+    """Length of the reference closest in length, the shorter one of two."""
     others = comparison.lengths[comparison.right]
     far = np.abs(others - np.repeat(lengths, comparison.sizes))
     base = others.max() + 1
@@ -277,7 +278,7 @@ def bleu_of(counts: BLEUCounts, smoothing=None) -> NDArray:
 
 
 def _smoothed(correct, guess, smoothing):
-    """Precisions without zeros, but where nothing at all matches."""
+    """Smoothed precisions, 0 only if no word matches or no n-gram exists."""
     matched = correct[0] > 0
     if smoothing == "add_one":
         correct[1:] += 1

@@ -26,7 +26,7 @@ def bad_ending_rate(captions: Sequence[Sequence]) -> Scores:
     """Share of captions that end with an article, a preposition or a copula.
 
     Models trained for n-gram scores that do not count the end of the caption
-    break off: a third of captions and more then end in "with a".
+    break off: a third of their captions or more end like "with a".
 
     Args:
         captions: List of tokenized captions.
@@ -67,7 +67,7 @@ def distinct_n(sets: list, order: int = 1) -> Scores:
     without repetition is a little below 1.
 
     Args:
-        sets: List with, for every image, the list of its tokenized captions.
+        sets: List of lists of tokenized captions, one list for every image.
         order: Integer, length of the n-grams: 1 for Div-1, 2 for Div-2.
             Defaults to `1`.
 
@@ -110,18 +110,18 @@ def distinct_n(sets: list, order: int = 1) -> Scores:
 def novelty(
     captions: Sequence[Sequence], training: Iterable[Sequence]
 ) -> Scores:
-    """Share of captions that are not those of the training set.
+    """Share of captions that are not in the training set.
 
     ```python
     novelty = len(set(captions) - set(training)) / len(captions)
     ```
 
-    A novel caption of several images counts once in the corpus
-    score, so that a model that repeats itself is not novel.
+    A novel caption of several images counts once in the corpus score, so that
+    repeating it does not raise novelty.
 
     Args:
         captions: List of tokenized captions.
-        training: Iterable of tokenized captions, those of the training set.
+        training: Iterable of the tokenized captions of the training set.
 
     Returns:
         `Scores`: `corpus` as above, in [0, 1]; `each` is 1 for a caption that
@@ -162,19 +162,19 @@ def repeated_ngrams(captions: Sequence[Sequence], order: int = 2) -> Scores:
     each = 1 - distinct n-grams of the caption / n-grams of the caption
     ```
 
-    A reward that does not read sentences is hacked by naming things again:
-    "a black and brown dog on a black and brown".
+    A reward that does not judge sentences is hacked by repetition: "a black
+    and brown dog on a black and brown".
 
     Args:
         captions: List of tokenized captions.
-        order: Integer, words of an n-gram. Defaults to `2`.
+        order: Integer, length of the n-grams. Defaults to `2`.
 
     Returns:
         `Scores` in `[0, 1)`, 0 for a caption that has no n-gram; `corpus` is
         the mean of `each`.
 
     Raises:
-        ValueError: If there are no captions, or for an `order` below 1.
+        ValueError: If there are no captions, or `order` is not positive.
         TypeError: If captions are not tokenized.
 
     Example:
@@ -203,8 +203,8 @@ def _repeated(caption, order):
 def vocabulary_size(captions: Sequence[Sequence]) -> int:
     """Number of distinct words in captions.
 
-    Captions of the same images are what may be compared: more captions hold
-    more words. Also called gDiv-1.
+    Compare it only between captions of the same images, because more captions
+    have more words. Also called gDiv-1.
 
     Args:
         captions: List of tokenized captions.

@@ -14,14 +14,14 @@ from tfcap.text.scores.scores import ResampledScores
 from tfcap.text.scores.scores import Scores
 from tfcap.text.scores.scores import check_aligned
 
-#: Endings of plurals, and of what they are plurals of.
+#: Endings of plurals, and of their singulars.
 _PLURALS = (
     *(("s", ""), ("es", ""), ("ies", "y"), ("ves", "f"), ("ves", "fe")),
     *(("men", "man"), ("mice", "mouse"), ("geese", "goose")),
 )
-#: Pairs of words that are not object of the second one.
+#: Pairs of words that name no object of the list.
 _OTHERS = frozenset(["home plate", "train track"])
-#: What a word before another one says of it, and is then no person.
+#: Words for persons, and nouns before which they name none.
 _YOUNG = tuple(
     "bird cat dog horse sheep cow elephant bear zebra giraffe animal "
     "cub".split()
@@ -33,23 +33,23 @@ class ObjectSynonyms:
     """Objects, each with all the words that stand for it.
 
     Words are looked up in the singular, and names of several words before
-    those of one. The rules of the published list's evaluation hold, too: a
-    "baby elephant" and a "passenger train" mention no person, a "toilet seat"
-    and a "seat" of a toilet no chair, a "train track" no train and the "home
+    those of one. The rules of the published evaluation apply, too: a "baby
+    elephant" and a "passenger train" mention no person, a "toilet seat" and
+    the "seat" of a toilet no chair, a "train track" no train, and the "home
     plate" nothing.
 
-    The published list, which CHAIR is defined by, names the 80 objects of
-    COCO: `data/synonyms.txt` of https://github.com/LisaAnne/Hallucination
-    (4 KB; BSD 2-Clause licence, its README says), which is not part of this
-    package. Pass the path of a copy to `of()`.
+    CHAIR is defined by the published list of the 80 objects of COCO,
+    `data/synonyms.txt` of https://github.com/LisaAnne/Hallucination (4 KB; BSD
+    2-Clause licence according to its README). It is not part of this package;
+    pass the path of a copy to `of()`.
 
     Args:
-        groups: Iterable of sequences of strings, the names of each object; the
-            first one is what the object is called. A later group wins where
-            two share a name.
+        groups: Iterable of sequences of strings, the names of each object, of
+            which the first is returned. If two groups share a name, the later
+            one counts.
 
     Raises:
-        ValueError: If there is no name at all.
+        ValueError: If there are no names.
 
     Example:
 
@@ -86,7 +86,7 @@ class ObjectSynonyms:
         self._phrases = {
             phrase: self._names.get(noun)
             for phrase, noun in phrases.items()
-            # Where the words mean nothing, nothing is to be kept from them.
+            # A phrase is needed only if one of its words is in a name.
             if known.intersection(phrase.split())
         }
         self._phrases |= self._names
@@ -97,12 +97,12 @@ class ObjectSynonyms:
     def of(cls, objects) -> "ObjectSynonyms":
         """Reads a file by its path, or makes synonyms of groups of names.
 
-        A file has a line for each object, names with commas between, as that
-        of the published list has.
+        A file, like the published list, has a line for each object, with its
+        names separated by commas.
 
         Raises:
-            ValueError: If there is no name in it.
-            OSError: If there is no such file.
+            ValueError: If there are no names.
+            OSError: If the file does not exist.
         """
         if isinstance(objects, cls):
             return objects
@@ -141,7 +141,7 @@ class ObjectSynonyms:
         return self._names.get(" ".join(caption_tokenize(name)), name)
 
     def _singular(self, word):
-        """A word as names have it, if they have its singular."""
+        """The singular of a word if it occurs in names, else the word."""
         if word in self._known:
             return word
         for plural, ending in _PLURALS:
@@ -157,7 +157,7 @@ def chair(
     objects: Any,
     annotated: Sequence[Iterable[str]] | None = None,
 ) -> tuple[Scores, Scores]:
-    """CHAIR: how much of what captions mention is not there. Lower is better.
+    """CHAIR: share of mentioned objects not in the image. Lower is better.
 
     ```python
     truth = objects that references mention | annotated objects
@@ -165,24 +165,24 @@ def chair(
     CHAIR_s = captions with such a mention / captions
     ```
 
-    As published, the truth of an image is what people annotated in it and
-    what they mention; without annotations it is the latter alone, which makes
-    both scores higher.
+    As published, the truth of an image is the objects annotated in it and
+    those that its references mention; without annotations, only the latter
+    count, which makes both scores higher.
 
     Args:
         candidates: List of tokenized captions.
         references: List of lists of tokenized captions: `references[i]` are
             those of `candidates[i]`.
-        objects: Path of a file with a line for each object, all its names
-            with commas between, or a list of lists of these; published scores
-            are of the published list.
-        annotated: List, as long, of iterables of the names of objects in the
-            images, such as COCO annotates, optional.
+        objects: Path of a file with a line for each object, its names
+            separated by commas, or a list of lists of names; published scores
+            use the published list.
+        annotated: List, as long, of iterables of the names of objects in each
+            image, optional, such as COCO's annotations.
 
     Returns:
         Two `Scores` in [0, 1], CHAIR-i and CHAIR-s. `corpus` of the first is
         the share of all mentions, not the mean of `each`; a caption without
-        any mention has 0, and captions without any have the corpus score nan.
+        mentions has 0. If no caption has any, the corpus score is NaN.
 
     Raises:
         ValueError: If lists are empty or of different lengths.
@@ -203,12 +203,12 @@ def chair(
     Reference:
 
     - Rohrbach et al., Object Hallucination in Image Captioning, EMNLP 2018,
-      equations 1 and 2. Words are split as for other scores here, and found
-      in the singular by rules of our own; the authors' code asks two packages.
+      equations 1 and 2. Words are split as for other scores, and singulars are
+      found by simple rules; the authors' code uses two packages.
     """
     check_aligned(candidates, references)
     objects = ObjectSynonyms.of(objects)
-    # Held, since an array or a lazy sequence makes a new object each time.
+    # Kept, because an array or a lazy sequence makes a new object each time.
     references = list(references)
     if annotated is not None and len(annotated) != len(candidates):
         raise ValueError(

@@ -33,9 +33,8 @@ def cider(
 ) -> Scores:
     """Plain CIDEr: the mean cosine of a caption with its references.
 
-    Without the clipping and without the length penalty of CIDEr-D, so that
-    repeating a telling word can raise it; what papers report as CIDEr is
-    `cider_d()`.
+    It has neither the clipping nor the length penalty of CIDEr-D, so that
+    repeating a rare word can raise it. Papers report `cider_d()` as CIDEr.
 
     ```python
     c, r = idf * counts_of_candidate, idf * counts_of_reference
@@ -84,9 +83,9 @@ def cider_d(
     """CIDEr-D of captions against their references.
 
     Caption and references are vectors of n-grams of one to four words, each
-    weighted by its count and by how few images have it. CIDEr-D is
-    their mean cosine, with counts of the candidate clipped to those of the
-    reference and a penalty for another length, times 10:
+    weighted by its count and its inverse document frequency. CIDEr-D is 10
+    times their mean cosine, with counts of the candidate clipped to those of
+    the reference, and a penalty for a different length:
 
     ```python
     idf = log(images) - log(max(images_with_n_gram, 1))
@@ -97,10 +96,10 @@ def cider_d(
     CIDEr_D = 10 * mean over references, mean over n (similarity_n)
     ```
 
-    This is what pycocoevalcap calls CIDEr. The document frequencies come from
-    the evaluated references unless they are given, so that the same caption
-    scores differently in another set of images; as a reward, or for a few
-    images, take those of the training corpus.
+    This is what pycocoevalcap calls CIDEr. By default, document frequencies are
+    those of the evaluated references, so that the score of a caption depends on
+    the other images. For a reward, or for few images, pass those of the
+    training corpus.
 
     Args:
         candidates: List of tokenized captions.
@@ -108,9 +107,9 @@ def cider_d(
             those of `candidates[i]`. A list shared by several candidates (the
             same object) is read only once.
         document_frequencies: A `tfcap.text.DocumentFrequencies`, optional. If
-            it counted words of strings, captions are words; if it counted
-            ids, they are lists of these ids, which end with EOS where the
-            table counts it. Defaults to those of `references`, each list
+            it was counted in strings, captions are lists of words; if it was
+            counted in ids, they are lists of these ids, which end with EOS if
+            the table counts it. Defaults to those of `references`, each list
             being one document.
         sigma: Float, difference in length that costs a factor `exp(-1/2)`.
             Defaults to `6.0`.
@@ -121,9 +120,9 @@ def cider_d(
     Raises:
         ValueError: If lists are empty or of different lengths, if there are
             references of only one image and no document frequencies, or if
-            an id is not of their vocabulary.
-        TypeError: If captions are not tokenized, or words where ids are
-            counted.
+            an id is not in their vocabulary.
+        TypeError: If captions are not tokenized, or are words while document
+            frequencies were counted in ids.
 
     Example:
 
@@ -188,7 +187,7 @@ def consensus(
 
 
 def _encoder(document_frequencies):
-    """The encoder of captions: as a table counts them, or freely."""
+    """The encoder of captions: with the ids of a table, or any ids."""
     if document_frequencies is None:
         return number_words
     if document_frequencies.words is None:
@@ -205,7 +204,7 @@ def inverse_document_frequencies(
 ) -> NDArray:
     """log(documents / documents that hold the n-gram) at every word.
 
-    An n-gram of no document counts as one of a single document.
+    An n-gram in no document counts as one in a single document.
 
     Returns:
         Float array of shape `(4, n + 1)`, 0 where no n-gram starts.
@@ -233,9 +232,9 @@ def _count_documents(comparison):
     total = int(repeats.sum())
     if total < 2:
         raise ValueError(
-            "`references` must describe at least 2 images where document "
-            "frequencies are counted in them: of one image every n-gram is "
-            f"in all documents and weighs nothing. Received: {total}. Pass "
+            "`references` must describe at least 2 images if document "
+            "frequencies are counted in them: with one image, every n-gram "
+            f"is in all documents and has weight 0. Received: {total}. Pass "
             "`document_frequencies` of a training corpus."
         )
     numbers, sizes = number_ngrams(comparison.ids, comparison.lengths, ORDERS)
@@ -260,8 +259,8 @@ def similarities(comparison, idf: NDArray, clipped: bool) -> NDArray:
     Args:
         idf: Float array of shape `(4, n + 1)`.
         clipped: Boolean, whether a count of `left` above that of `right` is
-            lowered to it in the product (not in the norm), so that saying a
-            word again and again does not pay.
+            lowered to it in the product (not in the norm), so that repeating
+            a word does not pay.
 
     Returns:
         Float array of shape `(4, pairs)`. 0 where a vector is 0.
@@ -273,8 +272,8 @@ def similarities(comparison, idf: NDArray, clipped: bool) -> NDArray:
     for block in blocks(comparison):
         counts = count_runs(block.equal, ORDERS).reshape(ORDERS, -1)
         size = len(block.pairs)
-        # Most n-grams are not in the other caption; a longer one is only
-        # where a shorter one is.
+        # Most n-grams are not in the other caption; a longer one can only be
+        # there if the shorter one is.
         shared = np.flatnonzero(counts[0])
         for k in range(ORDERS):
             shared = shared[counts[k].take(shared) > 0]
@@ -303,10 +302,10 @@ def cider_r(
 ):
     """CIDEr-R: CIDEr-D that is lenient on length and strict on repetition.
 
-    The Gaussian of CIDEr-D makes a long caption of slightly wrong length
-    worthless, and a model that learns from it fills up with repeated words.
+    The Gaussian of CIDEr-D makes a long caption of slightly different length
+    worthless, and models trained with it pad captions with repeated words.
     CIDEr-R measures the difference in length relative to the reference, and
-    makes saying a word more often, or less often, than the reference cost.
+    penalizes words that are more or less frequent than in the reference.
 
     ```python
     repetition = geometric mean over distinct words w of the candidate of
@@ -317,8 +316,8 @@ def cider_r(
     CIDEr_R = 10 * mean over references, mean over n (similarity_n)
     ```
 
-    Words of the repetition penalty are runs of letters and digits, so that
-    punctuation may repeat and "t-shirt" is two; ids are taken as they are.
+    In the repetition penalty, words are runs of letters and digits, so that
+    punctuation may repeat and "t-shirt" is two words; ids are used unchanged.
 
     Args:
         candidates: List of tokenized captions.
@@ -406,9 +405,9 @@ def _split(candidates, references):
 def self_cider(sets: list, references: Sequence[Sequence[Sequence]]) -> Scores:
     """Self-CIDEr: diversity of the captions of every image.
 
-    The plain CIDEr of each caption with each other one, itself included, is a
-    kernel matrix; the more its weight is spread over many directions, the
-    more the captions differ.
+    The plain CIDEr of all pairs of captions, each with itself included, is a
+    kernel matrix; the more evenly its eigenvalues are spread, the more the
+    captions differ.
 
     ```python
     kernel[i, j] = mean over n (cosine(c_i, c_j))
@@ -417,18 +416,18 @@ def self_cider(sets: list, references: Sequence[Sequence[Sequence]]) -> Scores:
     ```
 
     Args:
-        sets: List with, for every image, the list of its tokenized captions,
-            at least two.
-        references: List of lists of tokenized captions, the documents that
-            say how rare an n-gram is: the references of all images of the
+        sets: List of lists of tokenized captions, one list of at least two for
+            every image.
+        references: List of lists of tokenized captions, in which document
+            frequencies are counted: the references of all images of the
             split, in any order.
 
     Returns:
-        `Scores` in [0, 1] of the sets: 0 where all captions say the same, 1
-        where no two share an n-gram. `corpus` is the mean of `each`.
+        `Scores` in [0, 1] of the sets: 0 if all captions are the same, 1 if no
+        two share an n-gram. `corpus` is the mean of `each`.
 
     Raises:
-        ValueError: If a list is empty, a set holds one caption only, or there
+        ValueError: If a list is empty, a set holds only one caption, or there
             are fewer than two documents.
         TypeError: If captions are not tokenized.
 
@@ -445,8 +444,8 @@ def self_cider(sets: list, references: Sequence[Sequence[Sequence]]) -> Scores:
     Reference:
 
     - Wang and Chan, Describing like Humans: on Diversity in Image Captioning,
-      CVPR 2019; equal to `eval_self_cider` of self-critical.pytorch, but for
-      captions without any n-gram that weighs something (0 here, nan there)
+      CVPR 2019; equal to `eval_self_cider` of self-critical.pytorch, except
+      for captions without any n-gram of positive weight (0 here, NaN there)
     """
     check_caption_sets(sets, "sets", least=2)
     check_caption_sets(references, "references")

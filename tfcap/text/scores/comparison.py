@@ -32,7 +32,7 @@ class Comparison(NamedTuple):
 
 
 def number_words(sentences):
-    """Ragged rows of sentences of any hashable words, numbered from 0."""
+    """Numbers hashable words from 0, as ragged rows of sentences."""
     numbers = collections.defaultdict(itertools.count().__next__)
     words = itertools.chain.from_iterable(sentences)
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
@@ -52,7 +52,7 @@ def known_ids(size: int, sentences):
         ids, lengths = flatten_rows(sentences)
     except ValueError as error:
         raise TypeError(
-            "Captions must hold ids where `document_frequencies` are those of "
+            "Captions must hold ids if `document_frequencies` were counted in "
             f"ids. Received: words ({error}). Encode them with the vocabulary "
             "of the document frequencies, or count these in strings."
         ) from error
@@ -67,7 +67,7 @@ def known_ids(size: int, sentences):
 
 
 def word_ids(vocabulary, end: int | None, sentences):
-    """Ragged rows of sentences of words, unknown ones numbered beyond.
+    """Ragged rows of ids of words; unknown words get ids beyond the size.
 
     Args:
         vocabulary: A `tfcap.text.Vocabulary`.
@@ -95,7 +95,7 @@ def compare_with_references(
             is given several times (the same object) is read only once.
     """
     check_aligned(candidates, references)
-    # Held, since an array or a lazy sequence makes a new object each time.
+    # Kept, because an array or a lazy sequence makes a new object each time.
     references = list(references)
     distinct = {id(captions): captions for captions in references}
     number = {key: i for i, key in enumerate(distinct)}
@@ -169,11 +169,10 @@ _CELLS = 2**20
 class Block(NamedTuple):
     """Some of `left` of a comparison, each with all of its `right`.
 
-    Two captions are compared as a table that says which word of the one equals
-    which word of the other; an n-gram that both hold is a run on a diagonal of
-    the table. That needs no hashing of n-grams, and with the pairs on the last
-    axis every step is one pass over contiguous bytes. Captions of like length
-    go together into blocks that fit into the cache.
+    Two captions are compared in a table that says which words are equal; an
+    n-gram of both is a run on a diagonal of the table. This needs no hashing,
+    and with the pairs on the last axis, every step is one pass over contiguous
+    bytes. Captions of similar length form blocks that fit into the cache.
     """
 
     left: np.ndarray  # (m,) which of `left`
@@ -193,7 +192,7 @@ def blocks(comparison) -> Iterator[Block]:
     """Cuts a comparison into blocks.
 
     Yields:
-        `Block`s that hold every one of `left` exactly once.
+        `Block`s that together hold each of `left` exactly once.
     """
     ids, lengths, left, right, sizes = comparison[:5]
     ids = ids.astype(np.int16 if ids.max(initial=0) < 2**15 else np.int32)
@@ -271,7 +270,7 @@ def count_common(equal: NDArray) -> NDArray:
 def earlier_occurrences(
     comparison, max_order: int, rows: NDArray | None = None
 ) -> NDArray:
-    """Counts how often the n-gram at each word came earlier in its caption.
+    """Counts how often the n-gram at each word occurs earlier in its caption.
 
     With these ranks, sums over the distinct n-grams of a caption become sums
     over its words: an n-gram that occurs `c` times has the ranks 0 to c - 1,

@@ -19,16 +19,16 @@ MODELS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
 def spice(candidates: Sequence[Sequence], references: list) -> Scores:
     """SPICE of captions, from the Java program of pycocoevalcap.
 
-    It needs a `java` of version 8 to 14 on the PATH, since it writes its
-    scores through the JavaScript engine that Java had until then, and the
-    models of Stanford CoreNLP 3.6.0, 380 MB, which nothing here downloads.
+    It needs `java` of version 8 to 14 on the PATH, because it writes its scores
+    by a JavaScript engine that later versions lack. It also needs the models of
+    Stanford CoreNLP 3.6.0 (380 MB), which are not downloaded automatically.
 
     Args:
         candidates: List of tokenized captions, lists of words.
         references: List, as long, of lists of tokenized captions.
 
     Returns:
-        `Scores`, in `[0, 1]`; that of the corpus is the mean of the captions.
+        `Scores` in `[0, 1]`; `corpus` is the mean of `each`.
 
     Raises:
         MissingScoreError: If Java, the package or its models are missing, or
@@ -50,7 +50,7 @@ def spice(candidates: Sequence[Sequence], references: list) -> Scores:
 
 
 def check_spice() -> None:
-    """Raises a `MissingScoreError` if something that SPICE needs is absent."""
+    """Raises a `MissingScoreError` if something that SPICE needs is missing."""
     _check_java("SPICE")
     folder = find_package("SPICE") / "spice" / "lib"
     for model in MODELS:
@@ -68,14 +68,14 @@ def check_spice() -> None:
 def meteor_java(candidates: Sequence[Sequence], references: list) -> Scores:
     """METEOR of captions, from the Java program of pycocoevalcap.
 
-    The peer of `tfcap.text.meteor()`, which needs no Java.
+    `tfcap.text.meteor()` gives the same scores without Java.
 
     Args:
         candidates: List of tokenized captions, lists of words.
         references: List, as long, of lists of tokenized captions.
 
     Returns:
-        `Scores`, in `[0, 1]`; that of the corpus is not their mean.
+        `Scores` in `[0, 1]`; `corpus` is not the mean of `each`.
 
     Raises:
         MissingScoreError: If Java or the package is missing, or if the
@@ -107,7 +107,7 @@ def _check_java(name):
 
 
 def _scores(name, scorer: Callable, candidates, references):
-    """Score of the corpus, and what a class of pycocoevalcap gives of each."""
+    """Scores of the corpus and of each caption by a class of pycocoevalcap."""
     said = {i: [" ".join(words)] for i, words in enumerate(candidates)}
     human = {i: [*map(" ".join, rows)] for i, rows in enumerate(references)}
     try:
@@ -116,6 +116,6 @@ def _scores(name, scorer: Callable, candidates, references):
         raise MissingScoreError(
             name,
             f"its program for Java failed ({type(error).__name__}: {error})",
-            "See that `java` works (SPICE needs one of version 8 to 14) and "
-            "that the folder of pycocoevalcap can be written to.",
+            "Check that `java` works (SPICE needs version 8 to 14) and that "
+            "the folder of pycocoevalcap can be written to.",
         ) from error

@@ -1,4 +1,4 @@
-"""METEOR 1.5 of English captions."""
+"""METEOR 1.5 for English captions."""
 
 import functools
 from collections.abc import Callable
@@ -31,13 +31,13 @@ def meteor(
     references: Sequence[Sequence[Sequence]],
     progress: Callable | None = None,
 ) -> Scores:
-    """METEOR: matches by word, stem and synonym.
+    """METEOR: matches by word, stem, synonym and paraphrase.
 
-    Words are aligned with those of a reference: equal ones, those of one
-    stem, synonyms, and phrases with a known paraphrase. With `m` the matched
-    words of a caption and of a reference, weighted by the matcher (1, .6, .8,
-    .6) and by `delta` for content and `1 - delta` for function words, like
-    the lengths:
+    Words of a caption and a reference are aligned if they are equal, have the
+    same stem, or are synonyms, and phrases if they are known paraphrases. `m`
+    counts the matched words, weighted by the matcher (1, 0.6, 0.8, 0.6). These
+    counts and the lengths weight content words by `delta` and function words
+    by `1 - delta`:
 
     ```python
     P, R = m_caption / len(caption), m_reference / len(reference)
@@ -45,25 +45,25 @@ def meteor(
     METEOR = F * (1 - gamma * (chunks / mean_matched_words)**beta)
     ```
 
-    The best reference counts. The score of the corpus is the formula of the
-    summed counts, not the mean.
+    The best reference counts. The corpus score is computed from the summed
+    counts; it is not the mean.
 
     Args:
         candidates: List of tokenized captions.
         references: List of lists of tokenized captions: `references[i]` are
             those of `candidates[i]`.
-        progress: Function of the number of captions done and of their number,
-            optional, called now and then.
+        progress: Function, optional, called from time to time with the number
+            of captions done and their total.
 
     Returns:
-        `Scores`, in `[0, 1]`.
+        `Scores` in `[0, 1]`.
 
     Raises:
         ValueError: If lists are empty or of different lengths, or a caption
             has more than `TFCAP_MAX_WORDS` words.
         TypeError: If captions are not lists of strings.
-        MissingScoreError: If its tables are missing, which are in the package
-            pycocoevalcap, or the package snowballstemmer.
+        MissingScoreError: If the package pycocoevalcap, which contains its
+            tables, or the package snowballstemmer is missing.
 
     Example:
 
@@ -77,8 +77,8 @@ def meteor(
 
     - Denkowski and Lavie, Meteor Universal, WMT 2014; version 1.5 for
       English, with normalization, as in the COCO caption evaluation. Equal
-      to its program, metric `"meteor_java"`, also in how ties between
-      alignments end.
+      to its program, metric `"meteor_java"`, also in the choice between tied
+      alignments.
     """
     check_aligned(candidates, references)
     check_lengths(candidates, references)
@@ -111,7 +111,7 @@ def _all_counts(candidates, references):
 
 
 def _best_counts(candidates, references):
-    """Counts of each caption with the first reference of its best ones."""
+    """Counts of each caption with the first of its best references."""
     resources, rows, pairs = meteor_resources(), {}, {}
 
     def number(words):
@@ -168,7 +168,7 @@ def _counts(sentences, pairs, resources):
 
 
 def _scores(counts):
-    """The formula of counts, of shape `(..., 6, 4)`, and what is 0."""
+    """METEOR from counts of shape `(..., 6, 4)`; 0 without matches."""
     lengths, matched = counts[..., 0, :] * _KINDS, counts[..., 1:5, :]
     weighted = np.einsum("m,...mc->...c", _WEIGHTS, matched) * _KINDS
     of_caption = weighted[..., :2].sum(axis=-1)

@@ -1,4 +1,4 @@
-"""METEOR's alignments of captions with references, of many at once."""
+"""METEOR's alignments of many captions with references at once."""
 
 import itertools
 from collections.abc import Sequence
@@ -34,9 +34,9 @@ class Sentences(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """Words of captions that stand for words of references: columns.
+    """Matches of words of captions and references, as columns.
 
-    Ascending by pair and by start in the reference.
+    Sorted by pair and by start in the reference.
     """
 
     pair: np.ndarray  # of a caption and a reference
@@ -47,7 +47,7 @@ class Matches(NamedTuple):
     caption_length: np.ndarray
 
     def rows(self, which: np.ndarray) -> "Matches":
-        """Returns some rows, which an index names."""
+        """Returns the rows at an index."""
         return Matches(*(column[which] for column in self))
 
 
@@ -63,7 +63,7 @@ def find_matches(
     """
     terms = _terms(sentences, resources.paraphrases)
     alike = _alike(sentences, terms.nodes, resources)
-    # What the terms of captions match: rows of `terms` and of `alike`.
+    # Matches of the terms of captions: rows of `terms` and of `alike`.
     captions = np.flatnonzero(np.isin(terms.sentence, pairs[0]))
     own, how = _join(terms.term[captions], alike.own)
     own = captions[own]
@@ -78,7 +78,7 @@ def find_matches(
     kind, rank = alike.kind[how], alike.rank[how]
     start, length = terms.start[other], terms.length[other]
     caption_start, caption_length = terms.start[own], terms.length[own]
-    # Within a word of the reference: by kind, then as its program finds them.
+    # At a word of the reference: by kind, then in the order of the program.
     listed = kind == PARAPHRASE
     order = np.lexsort(
         (
@@ -96,7 +96,7 @@ def find_matches(
 
 
 def _join(values, ascending):
-    """Finds values in an array: numbers of values, and all their places."""
+    """Finds values in a sorted array: their indices, and all their places."""
     first = np.searchsorted(ascending, values)
     last = np.searchsorted(ascending, values, "right")
     which, place = expand(last - first)
@@ -104,7 +104,7 @@ def _join(values, ascending):
 
 
 class _Terms(NamedTuple):
-    """Words, and what may be phrases of several, of sentences."""
+    """Words and possible phrases of sentences."""
 
     nodes: np.ndarray  # of each term, -1 for a word that is in no phrase
     sentence: np.ndarray  # ascending, as long as the rest
@@ -128,7 +128,7 @@ def _terms(sentences, paraphrases):
 
 
 class _Alike(NamedTuple):
-    """Terms that match, a row for each way."""
+    """Pairs of terms that match, a row for each kind of match."""
 
     own: np.ndarray  # of the caption, ascending
     other: np.ndarray  # of the reference
@@ -176,11 +176,10 @@ def align(
 ) -> np.ndarray:
     """Aligns captions with references.
 
-    No word is in two matches. Among the alignments it looks for those that
-    cover most words, each match weighted by its matcher and the sums rounded
-    down; then for fewest chunks, then for least distance, by a beam search
-    from the reference's first word to its last. Matches that compete with no
-    other are taken from the start.
+    No word is in two matches. A beam search from the first to the last word of
+    the reference looks for the alignment that covers most words, with each
+    match weighted by its matcher and rounded down; then for fewest chunks, then
+    for least distance. Matches that compete with no other are taken first.
 
     Args:
         matches: `Matches`.
@@ -204,7 +203,7 @@ def align(
 
 
 def _uncontested(matches, lengths, caption_lengths):
-    """Check which matches compete with no other for a word."""
+    """Finds the matches that compete with no other for a word."""
     free = np.ones(len(matches.pair), bool)
     for starts, number, sizes in (
         (matches.start, matches.length, lengths),
@@ -222,8 +221,8 @@ def _search(matches, fixed, lengths, longest):
     """Searches for the best alignment of each pair.
 
     All pairs go from the first to the last word of their references together.
-    Paths, alignments of the words before, are columns, those of a pair one
-    after the other.
+    Paths, which are alignments of the words so far, are columns, sorted by
+    pair.
 
     Args:
         matches: `Matches`.
@@ -241,7 +240,7 @@ def _search(matches, fixed, lengths, longest):
     options = options[np.argsort(cells[options], kind="stable")]
     counts = np.bincount(cells[options], minlength=positions * pairs)
     firsts = np.cumsum(counts) - counts
-    # What a path takes beside the options; the last row is no match.
+    # Matches that all paths take; the last row is no match.
     others = np.full(positions * pairs, -1)
     others[cells[fixed]] = np.flatnonzero(fixed)
     pair, free_from = np.arange(pairs), np.zeros(pairs, int)
@@ -250,7 +249,7 @@ def _search(matches, fixed, lengths, longest):
     used = np.zeros(pairs, table.used.dtype)
     steps, every = [], np.arange(pairs)
     for position in range(positions):
-        # Of equal paths, the one that was first.
+        # Of equal paths, the first one.
         order = np.argsort(cost, kind="stable")
         place = np.arange(len(pair)) - np.searchsorted(pair, every)[pair]
         # METEOR 1.5 cuts the beam before it counts the last chunk.

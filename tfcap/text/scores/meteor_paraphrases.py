@@ -17,13 +17,13 @@ _LONGEST = 7  # words of a phrase
 class Paraphrases:
     """Phrases and their paraphrases, found for many words at once.
 
-    A phrase is a node of a tree, which its words lead to. That of one word is
-    the word's number.
+    A phrase is a node of a prefix tree of words. The node of a single word is
+    the number of the word.
 
     Args:
         path: Path of METEOR's table, gzipped lines of probability, phrase and
-            paraphrase. It is prepared once, in some fifteen seconds, as a file
-            of arrays in the cache folder.
+            paraphrase. It is converted once, in about 15 seconds, to a file of
+            arrays in the cache folder.
     """
 
     def __init__(self, path: str | os.PathLike):
@@ -36,7 +36,7 @@ class Paraphrases:
     def phrases(
         self, words: np.ndarray, sentences: np.ndarray
     ) -> list[np.ndarray]:
-        """Finds all of several words that may be phrases of the table.
+        """Finds all sequences of words that may be phrases of the table.
 
         Args:
             words: Array of shape `(n,)`, numbers of words, -1 for others.
@@ -62,14 +62,14 @@ class Paraphrases:
     def among(
         self, nodes: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Finds paraphrases of each other.
+        """Finds the phrases that are paraphrases of others.
 
         Args:
             nodes: Array of shape `(n,)`, nodes of phrases, ascending.
 
         Returns:
-            Arrays of numbers into `nodes`: of a phrase, of its paraphrase,
-            and the places of these among all its paraphrases.
+            Three arrays: indices into `nodes` of a phrase and of its
+            paraphrase, and the rank of this among all its paraphrases.
         """
         starts = self._starts[nodes]
         which, place = expand(self._starts[nodes + 1] - starts)
@@ -78,7 +78,7 @@ class Paraphrases:
 
 
 def expand(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers rows of several items: the row and the place of each item."""
+    """Numbers items in rows: the row of each, and its place in the row."""
     rows = np.repeat(np.arange(len(counts)), counts)
     starts = np.cumsum(counts) - counts
     return rows, np.arange(len(rows)) - starts[rows]
@@ -100,14 +100,14 @@ def _load(path):
     prepared = cache_folder("meteor") / name
     try:
         return load_arrays(prepared, ("words", "steps", "starts", "targets"))
-    except (OSError, ValueError):  # not there, closed, or damaged
+    except (OSError, ValueError):  # missing, unreadable, or damaged
         arrays = _prepare(path)
         keep("METEOR's paraphrases", prepared, lambda p: save_arrays(p, arrays))
         return arrays
 
 
 def _prepare(path):
-    """Makes the tree of the table's phrases, and lists their paraphrases.
+    """Builds the tree of the table's phrases, and lists their paraphrases.
 
     Returns:
         Dict of arrays: `words`, the bytes of the distinct ones with line ends

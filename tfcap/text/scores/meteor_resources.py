@@ -1,4 +1,4 @@
-"""Tables of English that METEOR uses, read from pycocoevalcap."""
+"""METEOR's tables for English, read from pycocoevalcap."""
 
 import functools
 import importlib.util
@@ -13,10 +13,10 @@ from tfcap.text.scores.meteor_paraphrases import Paraphrases
 _LETTER = "A-Za-zŠŽšžŸÀ-ÖØ-öø-žЀ-ӿԀ-ԧꙀ-ꙮ꙾-ꚗᴀ-ᵿ"
 _ALNUM = "0-9" + _LETTER
 
-#: Kinds of abbreviations: kept with their dot always, or before a number.
+#: Abbreviations that keep their dot always, or only before a number.
 ALWAYS, BEFORE_NUMBERS = 1, 2
 
-#: Pattern and replacement, in this order: those of the Moses tokenizer.
+#: Patterns and replacements of the Moses tokenizer, in their order.
 _RULES = (
     (r"([^0-9]),([^0-9])", r"\1 , \2"),
     (r"([0-9]),([^0-9])", r"\1 , \2"),
@@ -34,7 +34,7 @@ _RULES = (
 )
 _SPACES = re.compile("[ \u2000-\u200a\u202f\u205f\u3000\xa0]+")
 _BLANK = " \t\n\r\f"
-#: Most lines: no rule changes them.
+#: Most lines, which no rule changes.
 _PLAIN = re.compile("[a-z0-9 ]*").fullmatch
 
 
@@ -68,7 +68,7 @@ def _words(line):
 
 
 def _hide_dots(line):
-    """Protects two and more dots from the rules of a single one."""
+    """Protects several dots from the rules for a single one."""
     line = re.sub(r"\.(\.+)", r" DOTMULTI\1", line)
     while "DOTMULTI." in line:
         line = re.sub(r"DOTMULTI\.([^.])", r"DOTDOTMULTI \1", line)
@@ -109,15 +109,15 @@ _ENDINGS = (
 
 
 class SynonymSets:
-    """The sets of synonyms that words are in: WordNet 3.0, English.
+    """WordNet's synonym sets of English words, version 3.0.
 
-    They are those of METEOR's program in the package pycocoevalcap.
+    They are read from METEOR's program in the package pycocoevalcap.
 
     Args:
         name: String, the score that is absent without them.
 
     Raises:
-        MissingScoreError: If the package is missing, with what to do.
+        MissingScoreError: If the package is missing.
     """
 
     def __init__(self, name: str):
@@ -130,22 +130,22 @@ class SynonymSets:
         for base, forms in zip(rows[::2], rows[1::2]):
             for form in forms.split():
                 self._bases.setdefault(form, []).append(base)
-        # Words of captions come again and again.
+        # Words recur in captions.
         remember = functools.lru_cache(1 << 17)
         self.of, self.meanings = remember(self.of), remember(self.meanings)
 
     def of(self, word: str) -> frozenset[int]:
-        """Returns the sets of synonyms that a word or its base form is in."""
+        """Returns the synonym sets of a word and its base forms."""
         bases = self._bases.get(word) or [self._base(word)]
         rows = [self._sets.get(form, "") for form in (word, *bases)]
         return frozenset(int(number) for row in rows for number in row.split())
 
     def meanings(self, words: frozenset[str]) -> frozenset[str | int]:
-        """Returns words, and the sets of synonyms that they are in."""
+        """Returns words, and their synonym sets."""
         return words.union(*(self.of(word.replace(" ", "_")) for word in words))
 
     def _base(self, word):
-        """The first base form in the dictionary, the word's ending removed."""
+        """The first base form in the dictionary, empty if there is none."""
         ending = ""
         if word.endswith("ful"):
             word, ending = word[:-3], "ful"
@@ -169,13 +169,13 @@ NAME = "METEOR"
 class MeteorResources:
     """METEOR's abbreviations, function words, stems, synonyms, paraphrases.
 
-    They are those of its program in the package pycocoevalcap; the stems are
-    of snowballstemmer. The table of paraphrases, 5.3 million pairs, is
-    prepared once, in some 15 seconds, as a file of arrays in the cache
-    folder (`$TFCAP_CACHE`, else `~/.cache/tfcap`).
+    They are read from its program in the package pycocoevalcap; the stems are
+    those of snowballstemmer. The table of paraphrases (5.3 million pairs) is
+    converted once, in about 15 seconds, to a file of arrays in the cache folder
+    (`$TFCAP_CACHE`, else `~/.cache/tfcap`).
 
     Raises:
-        MissingScoreError: If the package is missing, with what to do.
+        MissingScoreError: If one of the packages is missing.
     """
 
     def __init__(self):
@@ -191,7 +191,7 @@ class MeteorResources:
         self.synsets = SynonymSets(NAME).of
         self.paraphrases = Paraphrases(table)
 
-        # Words of captions come again and again.
+        # Words recur in captions.
         remember = functools.lru_cache(1 << 17)
         self.words = remember(self.words)
         self.stem = remember(self.stem)
@@ -217,7 +217,7 @@ def _abbreviation(line):
 
 
 def _stemmer():
-    """The stemmer of English; of 3.0 on it gives other stems."""
+    """The English stemmer; from version 3.0 on, its stems differ."""
     hint = "Install it: pip install 'snowballstemmer<3', or 'tfcap[coco]'."
     if importlib.util.find_spec("snowballstemmer") is None:
         reason = "the package snowballstemmer is not installed"

@@ -17,9 +17,8 @@ def rouge_l(
 ) -> Scores:
     """ROUGE-L of captions against their references.
 
-    With `lcs` the length of the longest common subsequence, and the largest
-    precision and the largest recall over the references, which need not come
-    from the same one:
+    `lcs` is the length of the longest common subsequence. The largest precision
+    and the largest recall may come from different references:
 
     ```python
     precision = max(lcs(candidate, r) / len(candidate) for r in references)
@@ -52,7 +51,7 @@ def rouge_l(
     Reference:
 
     - Lin, ROUGE, 2004; `beta` and the maxima of pycocoevalcap, equal to it
-      but for an empty caption with an empty reference (0 here, 1 there)
+      except for an empty caption with an empty reference (0 here, 1 there)
     """
     comparison = compare_with_references(candidates, references)
     lengths = np.maximum(comparison.lengths, 1)

@@ -14,11 +14,11 @@ _PLURALS = {
 }
 #: "a couple of dogs" are dogs.
 _AMOUNTS = {"bit", "bunch", "couple", "deal", "lot", "pair", "plenty"}
-#: What these are of is what is where, and does what: "a row of cars on a road".
+#: Nouns that stand for what follows "of": in "a row of cars on a road", cars.
 _FRAMES = {"image", "photo", "photograph", "picture", "shot", "video"}
 _FRAMES |= {"bunch", "crowd", "flock", "group", "herd", "line", "pile", "roll"}
 _FRAMES |= {"row", "set", "stack", "team"}
-#: Prepositions with a noun inside.
+#: Prepositions that contain a noun.
 _PHRASES = {("in", "front"), ("on", "top")}
 #: Adverbs that a preposition follows: "next to".
 _ADVERBS = {"next", "close", "far", "away", "ahead", "outside", "inside"}
@@ -41,7 +41,7 @@ def read_graph(sentence: list) -> tuple[tuple, tuple, tuple]:
 
 
 class _Reader:
-    """The graph of a sentence, as it is read."""
+    """A reader of the graph of a sentence."""
 
     def __init__(self, sentence):
         self.sentence = sentence
@@ -73,7 +73,7 @@ class _Reader:
             self.relations[names] = None
 
     def things(self, tokens):
-        """Objects that noun phrases name, those joined by "and", too."""
+        """Objects of noun phrases, including those joined by "and"."""
         things = []
         for part in _depth_first([*tokens], self.parts):
             if part.lower_ in _PRONOUNS:
@@ -83,7 +83,7 @@ class _Reader:
         return things
 
     def parts(self, token):
-        """Nouns that an amount is of, and words that "and" joins to a word."""
+        """Nouns after an amount of them, and words joined by "and"."""
         inner = []
         if token.lower_ not in _PRONOUNS and token.i not in self.names:
             inner = [
@@ -95,7 +95,7 @@ class _Reader:
         return inner + _conjuncts(token)
 
     def first(self, pronoun):
-        """The first object, in a list, if it stands before a pronoun."""
+        """The first object, in a list, if it precedes a pronoun."""
         return [self.sentence[i] for i in [*self.names][:1] if i < pronoun.i]
 
     def read_noun(self, noun):
@@ -135,7 +135,7 @@ class _Reader:
             self.add_attribute(noun, word.lower_)
 
     def prepositions(self, head):
-        """Pairs of a preposition that follows, and of an object after it."""
+        """Pairs of a preposition after a word, and its object."""
         for child in head.children:
             if child.dep_ in ("prep", "agent"):
                 yield from self.after(child, child.lower_)
@@ -152,7 +152,7 @@ class _Reader:
                     yield name, thing
 
     def subjects(self, verb):
-        """Objects that do what a verb says."""
+        """Objects that are subjects of a verb."""
         while True:
             own = _children(verb, "nsubj", "nsubjpass")
             if own and not (verb.dep_ == "relcl" and own[0].tag_ in _RELATIVE):
@@ -206,9 +206,9 @@ _MODIFIERS = {"amod", "compound", "nmod", "aux", "auxpass", "npadvmod"}
 
 
 def _depth_first(nodes, below):
-    """Nodes, each before those below it, and so on.
+    """Yields nodes depth-first, each before those below it.
 
-    Without recursion: a chain of a thousand words is deeper than Python's
+    It does not recurse: a chain of a thousand words would exceed Python's
     stack.
     """
     waiting = [*reversed(nodes)]
@@ -233,7 +233,7 @@ def _own_modifiers(token):
 
 
 def _joined(token):
-    """Words that "and" joins to a word."""
+    """Words joined to a word by "and"."""
     return _depth_first(_conjuncts(token), _conjuncts)
 
 
@@ -281,7 +281,7 @@ def _is_amount(token):
 def _is_thing(token):
     first = token.i == 0 and token.dep_ == "ROOT" and token.pos_ != "AUX"
     if first and "prep" in (parts := {c.dep_ for c in token.children}):
-        # Nobody commands in captions: "pillows on a bed".
+        # No commands occur in captions: "pillows on a bed".
         if parts <= {"prep", "punct", "acl"}:
             return True
     if token.tag_ not in _NOUNS or token.dep_ in ("compound", "nmod"):

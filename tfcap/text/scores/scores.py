@@ -1,4 +1,4 @@
-"""The result of a score function, sums of them, and checks of arguments."""
+"""Results of score functions, weighted sums of them, and argument checks."""
 
 import functools
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Scores(NamedTuple):
 
     __repr__ = printed
 
-    #: Score of the whole. Not always the mean of `each`: see the function.
+    #: Score of the corpus, not always the mean of `each`: see the function.
     corpus: float
     #: Array of shape `(n,)`, dtype float64: score of each caption, or of each
     #: set of captions, in the order in which they were given.
@@ -26,7 +26,7 @@ class Scores(NamedTuple):
     def resampled(self, weights: np.ndarray) -> np.ndarray:
         """Returns the scores of corpora drawn from this one.
 
-        Captions without a score, NaN, count nowhere.
+        Captions without a score (NaN) are left out.
 
         Args:
             weights: Array of shape `(draws, n)`, how often each of n captions
@@ -59,7 +59,7 @@ class ResampledScores(Scores):
 
 
 def check_captions(captions, name: str):
-    """Rejects all but a non-empty sequence of tokenized captions."""
+    """Raises unless `captions` is a non-empty list of tokenized captions."""
     _check_sequence(captions, name, "tokenized captions")
     for i, caption in enumerate(captions):
         if isinstance(caption, str) or not hasattr(caption, "__len__"):
@@ -99,9 +99,9 @@ def check_aligned(candidates, references):
 def check_lengths(candidates: Sequence[Sequence], references: list):
     """Raises if a caption is so long that scores of it take hours.
 
-    METEOR's time grows with nearly the square of the words where the same few
-    come again and again: of one word, said 1,000 times in two captions, it is
-    four seconds.
+    METEOR's time grows nearly with the square of the length if the same few
+    words are repeated: one word, 1,000 times in two captions, takes four
+    seconds.
     """
     most = limit("TFCAP_MAX_WORDS")
     for i, (caption, several) in enumerate(zip(candidates, references)):
@@ -127,7 +127,7 @@ def _check_sequence(value, name, content):
         raise ValueError(f"{constraint} Received: {name}={value!r}.")
 
 
-#: Weights of BCMR; those of BLEU are of BLEU-1 to BLEU-4.
+#: Weights of BCMR, for BLEU-1 to BLEU-4 and the other scores.
 BCMR_BLEU_WEIGHTS = (0.5, 0.5, 1.0, 1.0)
 BCMR_WEIGHTS = {"cider_d": 1.0, "meteor": 5.0, "rouge_l": 2.0}
 #: Weights of SPIDEr as a reward; the score is half of that.
@@ -137,8 +137,8 @@ SPIDER_WEIGHTS = {"cider_d": 1.0, "spice": 1.0}
 def spider(cider_d: Scores, spice: Scores) -> Scores:
     """SPIDEr: the mean of CIDEr-D and SPICE.
 
-    CIDEr-D asks for fluency, SPICE for the content. There is no
-    SPIDEr without SPICE: what takes its place elsewhere is another score.
+    CIDEr-D rewards fluency, SPICE content. With a substitute for SPICE, it is
+    another score.
 
     Args:
         cider_d: `Scores` of captions.
@@ -176,7 +176,7 @@ def bcmr(
         + CIDEr-D + 5 * METEOR + 2 * ROUGE-L
     ```
 
-    The weights bring scores of unlike size to like size.
+    The weights bring the scores to similar scales.
 
     Args:
         bleu: List of four `Scores`, BLEU-1 to BLEU-4, of captions.

