@@ -218,7 +218,7 @@ def test_plain_cider_is_told_from_what_papers_report(files, capsys):
     with pytest.raises(SystemExit):
         run("--help")
     told = " ".join(capsys.readouterr().out.split())
-    assert "What papers and leaderboards call CIDEr is cider_d" in told
+    assert "Papers and leaderboards report cider_d as CIDEr" in told
 
 
 def test_captions_without_words_are_scored(files, write, capsys):
@@ -389,7 +389,7 @@ def test_objects_that_are_not_there_are_counted(files, write, tmp_path, capsys):
     assert "CHAIR is absent: no list of objects" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="2"):
         run(*command, "--instances", instances)
-    assert "`--instances` must come with a list" in capsys.readouterr().err
+    assert "`--instances` needs a list" in capsys.readouterr().err
     command += "--objects", synonyms
     assert run(*command) == 0
     assert "CHAIR-s     0.6667" in capsys.readouterr().out

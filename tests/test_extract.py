@@ -96,7 +96,7 @@ def test_what_is_done_is_kept_and_unreadable_images_are_named(
         (["-o", "."], "-o . cannot be written"),
         (["-o", "no/such/a.npy"], "-o no/such/a.npy cannot be written"),
         (["--from", "x.npy"], "name either IMAGES or --from FEATURES"),
-        (["--split", "train"], "`--split` must come with --captions"),
+        (["--split", "train"], "`--split` needs --captions"),
         (["--backbone", "keras_hub:x"], "`weights` must be left out for a pr"),
         (["--backbone", "NoNet"], "`name` must be a network of `keras.appl"),
         (["--backbone", "MobileNetV2", "--weights", "/no.h5"], "weights"),
@@ -124,7 +124,7 @@ def test_a_photograph_of_another_split_is_none_of_this_one(
     arguments += ["--captions", captions, "--split", "train"]
     assert extract.main(arguments) == 2
     told = capsys.readouterr().err
-    assert "1 of 2 that are not there" in told and ": 2024/a.PNG. " in told
+    assert "1 of 2 that are missing" in told and ": 2024/a.PNG. " in told
 
 
 def test_captions_of_absent_images_and_dead_networks_are_refused(
@@ -134,7 +134,7 @@ def test_captions_of_absent_images_and_dead_networks_are_refused(
     arguments = [str(folder), "-o", str(tmp_path / "a.npy"), "--quiet", *tiny]
     arguments_of = [*arguments, "--captions", captions]
     assert extract.main(arguments_of) == 2
-    assert "1 of 2 that are not there" in capsys.readouterr().err
+    assert "1 of 2 that are missing" in capsys.readouterr().err
     other = ["--split", "train", "-o", str(tmp_path / "b.npy")]
     assert extract.main([*arguments_of, *other]) == 0
     (tmp_path / "empty").mkdir()

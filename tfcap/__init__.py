@@ -1,7 +1,7 @@
 """Training captioning and visual dialog models through discrete words.
 
-Rooms are imported when they are first used: `import tfcap` alone loads neither
-TensorFlow nor Keras, and `tfcap.text` and `tfcap.curves` need no more than
+Subpackages are imported when they are first used: `import tfcap` alone loads
+neither TensorFlow nor Keras, and `tfcap.text` and `tfcap.curves` need only
 NumPy.
 """
 
@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _OTHERS = ["__version__", "show_tradeoff"]
 
-# What type checkers and editors take for the rooms.
+# For type checkers and editors.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tensorboard_plugin_tfcap.notebook import show_tradeoff
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str):
-    """Imports a room when it is first asked for (PEP 562)."""
+    """Imports a subpackage when it is first used (PEP 562)."""
     if name == "show_tradeoff":
         from tensorboard_plugin_tfcap.notebook import show_tradeoff
 

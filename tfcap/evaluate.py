@@ -4,12 +4,11 @@
 
 RESULTS.json holds a list of `{"image_id": 42, "caption": "a cat"}`.
 REFERENCES.json is an annotation file of COCO, one of Karpathy's files with
-`--split test`, or a table: what `tfcap.data.load_captions()` reads. Prints a
-table of all scores that the installed extras allow, and what is absent, with
-the cure; `--json OUT.json` writes the scores of the corpus and of each image,
-and `--against OTHER.json` compares two files of results. Exit status: 0; 1 if
-a metric that was asked for by name is absent; 2 if a file is not as it should
-be.
+`--split test`, or a table, as `tfcap.data.load_captions()` reads them. Prints a
+table of all scores that the installed extras allow, and how to get the others.
+`--json OUT.json` writes the scores of the corpus and of each image, and
+`--against OTHER.json` compares two files of results. Exit status: 0; 1 if a
+metric requested by name is absent; 2 if the input is wrong.
 """
 
 import argparse
@@ -34,7 +33,7 @@ from tfcap.text.score_differences import differences_table
 from tfcap.text.score_differences import score_differences
 from tfcap.text.scores.chair import ObjectSynonyms
 
-#: All that is not there to check another one.
+#: All but the one that only checks another one.
 _DEFAULT = tuple(name for name in METRICS if name != "meteor_java")
 
 
@@ -44,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.instances and not options.objects:
-        parser.error("`--instances` must come with a list: --objects FILE")
+        parser.error("`--instances` needs a list of objects: --objects FILE")
     if options.json and not can_write(options.json):
         raise ValueError(
             "`--json` must be a file in a folder that can be written to. "
@@ -96,21 +95,21 @@ def _parser():
         "--metrics",
         type=lambda names: names.split(","),
         metavar="NAME,NAME",
-        help=f"any of {', '.join(METRICS)}, with commas between, or all; "
-        "default: all but meteor_java. What papers and leaderboards "
-        "call CIDEr is cider_d; cider is the plain one, which is higher",
+        help=f"comma-separated, any of {', '.join(METRICS)}, or all; "
+        "default: all but meteor_java. Papers and leaderboards report "
+        "cider_d as CIDEr; cider is the original CIDEr, which is higher",
     )
     add("--split", help="split of the references, such as test")
     add("--json", metavar="OUT", help="file to write all scores to")
     add(
         "--against",
         metavar="OTHER",
-        help="other results of the same images: print the differences of all "
-        "scores with 95 percent intervals, by paired bootstrap",
+        help="other results of the same images, to print the differences of "
+        "all scores with 95 percent intervals, by paired bootstrap",
     )
-    add("--objects", help="list of objects and synonyms for CHAIR, a line each")
-    add("--instances", help="COCO's annotated objects, truth of CHAIR as well")
-    add("--quiet", action="store_true", help="no progress on standard error")
+    add("--objects", help="objects and synonyms for CHAIR, one object a line")
+    add("--instances", help="COCO's object annotations, also truth for CHAIR")
+    add("--quiet", action="store_true", help="show no progress")
     add(
         "--subset",
         action="store_true",
@@ -120,19 +119,19 @@ def _parser():
     add(
         "--allow-empty",
         action="store_true",
-        help="score empty captions as no words instead of refusing them",
+        help="score empty captions instead of rejecting them",
     )
     add(
         "--skip-empty",
         action="store_true",
         help="leave out references without words and images without "
-        "references, and say how many, instead of refusing them",
+        "references, and count them, instead of rejecting them",
     )
     return parser
 
 
 def _matched(split, options):
-    """Ids of images, their captions in every file, and their references."""
+    """Returns image ids, captions in every file, and references."""
     references, found = split.references(), []
     for path in filter(None, (options.results, options.against)):
         results = load_results(path, options.allow_empty)
@@ -146,14 +145,14 @@ def _matched(split, options):
     if any(others != ids for others, _, _ in found):
         raise ValueError(
             "`--against` must name results of the same images. Received: "
-            f"{options.against!r}, of others than {options.results!r}. Leave "
-            "out what is in one of the files alone."
+            f"{options.against!r}, with other images than {options.results!r}. "
+            "Leave out images that only one of the files has."
         )
     return ids, [said for _, said, _ in found], texts
 
 
 def _score_options(options, ids):
-    """Reads options of CHAIR: the list of objects, and those of the images."""
+    """Reads the list of objects for CHAIR, and the objects of the images."""
     if not options.objects:
         return {}
     found = {"objects": ObjectSynonyms.of(options.objects)}

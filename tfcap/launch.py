@@ -3,22 +3,21 @@
     python -m tfcap.launch --workers 2 -- python examples/visdial_gdis.py
     python -m tfcap.launch --hosts a,b --index 0 -- python train.py
 
-The first form starts all workers, on this machine. The second starts one of
-several machines' workers, number `--index` of `--hosts`; run it on each. Each
-worker finds `TF_CONFIG` in its environment, what
-`tfcap.training.open_strategy()` goes by. Its output comes line by line, with
-its number in front. When one fails, or the launcher is sent SIGINT or SIGTERM,
-all are stopped. Exit status: 0; that of the first that failed, 128 and the
-signal's number where a signal ended it or the launcher; 2 if an option is not
-as it should be.
+The first form starts all workers on this machine. The second starts worker
+`--index` of `--hosts`; run it on each machine. Each worker gets `TF_CONFIG` in
+its environment, which `tfcap.training.open_strategy()` reads. Its output is
+printed line by line, after its number. If a worker fails, or if the launcher
+receives SIGINT or SIGTERM, all are stopped. Exit status: 0; that of the first
+worker that failed; 128 plus the number of the signal that ended it or the
+launcher; 2 if an option is wrong.
 
-TensorFlow's servers ask nobody who they are, and listen on all interfaces:
-whoever reaches their ports reads and writes files as this user, and ends the
-run. So workers of one machine run in a network namespace of their own, which
-nobody else reaches and from which they reach nobody else: download before.
-Where the system gives none, or where they need the network,
-`--trusted-network` says that nobody else reaches this machine. Ports of
-several machines are for you to close to others.
+TensorFlow's servers have no authentication and listen on all interfaces:
+whoever reaches their ports can read and write files as this user, and end the
+run. Workers of one machine therefore run in their own network namespace,
+isolated in both directions: download data and weights before. If the system
+does not allow namespaces, or if the workers need the network, pass
+`--trusted-network` to state that nobody else reaches this machine. With several
+machines, close the ports to others yourself.
 """
 
 import argparse
@@ -35,7 +34,7 @@ import sys
 import threading
 import time
 
-#: Seconds that workers have to save and end once they are told to.
+#: Seconds that workers have to save and exit when they are stopped.
 GRACE = 25.0
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 _SET_FLAGS, _UP = 0x8914, 1
@@ -59,13 +58,13 @@ def launch(command: list[str], hosts: list[str], indices) -> int:
     stopped, workers = [], {}
 
     def send(number):
-        # Each leads a session of its own: Ctrl-C comes once, from here.
+        # Each leads its own session, so that Ctrl-C reaches it once, from here.
         for worker in workers.values():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(worker.pid, number)
 
     def stop(number, frame):
-        # Twice: whoever cannot wait does not have to.
+        # A second signal kills the workers at once.
         send(signal.SIGKILL if stopped else number)
         stopped.append(number)
 
@@ -83,8 +82,8 @@ def launch(command: list[str], hosts: list[str], indices) -> int:
         while _alive(workers) and time.monotonic() < limit:
             time.sleep(0.05)
     finally:
-        # A worker that waits for another does not return to Python; its own
-        # children go with it.
+        # A worker that waits for another does not return to Python. Its
+        # children are killed, too.
         send(signal.SIGKILL)
         for worker in workers.values():
             worker.wait()
@@ -92,12 +91,12 @@ def launch(command: list[str], hosts: list[str], indices) -> int:
 
 
 def run_as_workers(command: list[str], workers: int, trusted_network=False):
-    """Becomes the launcher of a command on this machine; does not return."""
+    """Replaces this process by the launcher of a command on this machine."""
     options = ["--workers", str(workers)]
     options += ["--trusted-network"] * trusted_network
     launcher = [sys.executable, "-m", "tfcap.launch", *options]
     sys.stdout.flush()
-    # A namespace is for a process of one thread, and TensorFlow has many.
+    # Only a process of one thread can enter a namespace; TensorFlow has many.
     os.execv(sys.executable, [*launcher, "--", *command])
 
 
@@ -115,7 +114,7 @@ def _start(command, hosts, index):
 
 
 def _forward(index, stream):
-    """Prints what a worker prints, its number before every line."""
+    """Prints the output of a worker, its number before every line."""
     for line in stream:
         text = line.decode(errors="replace").rstrip("\n")
         sys.stdout.write(f"[{index}] {text}\n")
@@ -128,7 +127,7 @@ def _first_failure(workers, stopped):
         alive = _alive(workers)
         failed = {i: w.returncode for i, w in workers.items() if w.returncode}
         if failed:
-            # One that was killed takes those with it that wait for it.
+            # Those that wait for a killed worker fail, too.
             index = min(failed, key=failed.get)
             status = failed[index]
             print(
@@ -155,12 +154,12 @@ def _own_network():
         OSError: If this system does not allow it.
     """
     if not sys.platform.startswith("linux"):
-        raise OSError("network namespaces are Linux's")
+        raise OSError("only Linux has network namespaces")
     import fcntl
 
     unshare = ctypes.CDLL(None, use_errno=True).unshare
     if unshare(_NEW_NETWORK):
-        # Others than root need one of users, too, where they are who they are.
+        # Users other than root also need a user namespace, with their own ids.
         user, group = os.geteuid(), os.getegid()
         if unshare(_NEW_USER | _NEW_NETWORK):
             raise OSError(os.strerror(ctypes.get_errno()))
@@ -190,15 +189,15 @@ def main(arguments: list[str] | None = None) -> int:
         description="Starts workers that train as one.",
     )
     add = parser.add_argument
-    add("--workers", type=int, help="how many, all on this machine")
+    add("--workers", type=int, help="number of workers, all on this machine")
     add(
         "--trusted-network",
         action="store_true",
-        help="nobody else reaches this machine: no namespace for --workers",
+        help="use no namespace for --workers: nobody else reaches this machine",
     )
-    add("--hosts", help="host or host:port of each worker, with commas")
-    add("--index", type=int, help="which of the hosts this is, from 0")
-    add("--port", type=int, default=2222, help="of hosts without one")
+    add("--hosts", help="comma-separated host or host:port of each worker")
+    add("--index", type=int, help="number of this host, from 0")
+    add("--port", type=int, default=2222, help="port of hosts without one")
     add("command", nargs="+", help="a program and its arguments, after --")
     options = parser.parse_args(arguments)
     if options.hosts:
@@ -214,10 +213,10 @@ def main(arguments: list[str] | None = None) -> int:
             _own_network()
         except OSError as error:
             parser.error(
-                "--trusted-network must be given where workers cannot have a "
-                "network namespace of their own: whoever reaches this machine "
-                "could read and write files as this user. This system gives "
-                f"none ({error}). Give it if nobody else reaches this machine."
+                "--trusted-network must be given if workers cannot have their "
+                "own network namespace: whoever reaches this machine could "
+                "read and write files as this user. This system does not allow "
+                f"one ({error}). Give it if nobody else reaches this machine."
             )
     hosts = _free_addresses(options.workers)
     return launch(options.command, hosts, range(len(hosts)))

@@ -252,7 +252,7 @@ def test_domains_of_nocaps_are_splits_of_which_all_are_read(write):
     for image, split in zip(content["images"], ("train", "test")):
         image["split"] = split
     assert load_captions(write(content), "test").image_ids == [2]
-    with pytest.raises(ValueError, match="`split` must be given"):
+    with pytest.raises(ValueError, match="`split` must name splits"):
         load_captions(write(content))
 
 

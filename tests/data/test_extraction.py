@@ -118,7 +118,7 @@ def test_gray_of_16_bits_is_scaled(tmp_path, ending, kind):
 def test_numbers_of_an_unknown_range_are_refused(tmp_path, kind):
     path = tmp_path / "deep.tif"
     Image.fromarray(np.ones((2, 3), kind)).save(path)
-    told = "deep.tif.*black and white are not known: save it with 8 or 16 bits"
+    told = "deep.tif.*whose range is unknown: save it with 8 or 16 bits"
     with pytest.raises(ValueError, match=told):
         read_image(path, (2, 3))
 

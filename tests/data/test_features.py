@@ -47,7 +47,7 @@ def test_features_come_in_the_asked_order_with_repetitions(path):
 @pytest.mark.parametrize(
     "ids, asked, told",
     [
-        ([30, 10], [99, 10, 7], "lacks 2 of 3 .99, 7.*Extract features"),
+        ([30, 10], [99, 10, 7], "lacks 2 of 3 .99, 7.*Extract their"),
         (["a.jpg", "b.jpg"], [0, 1], "such as a.jpg, b.jpg.*with `--captions`"),
         (["b", "a"], ["a", "c"], r"lacks 1 of 2 \(c\)"),
     ],

@@ -343,7 +343,7 @@ def test_images_of_captions_are_found_by_their_names(tmp_path, write):
     np.testing.assert_array_equal(load_features(out, [2, 0]), FIXED[[2, 1]])
     assert load_features(out).shape[0] == 2
     (source / "cocobu" / "car.npy").unlink()
-    with pytest.raises(ValueError, match=r"lacks 1 of 3 \(2\), has such"):
+    with pytest.raises(ValueError, match=r"lacks 1 of 3 \(2\), has images"):
         convert_features(source, tmp_path / "b.npy", load_captions(path, "all"))
 
 
@@ -437,18 +437,18 @@ def damaged_chunk(folder):
 WRONG = {
     "labels": (
         hdf5(labels=[1, 2], words=FIXED[0, :2].astype("int32")),
-        r"layout that is known.*in.h5.*`labels` \(2,\) int64, `words` \(2, 8\)"
-        " int32. Readable are",
+        r"known layout.*in.h5.*`labels` \(2,\) int64, `words` \(2, 8\)"
+        " int32. Supported are",
     ),
     "archive": (archived, "in.zip.*with no array.*Unpack archives first"),
-    "empty folder": (lambda folder: folder, "with no file in it. Readable"),
+    "empty folder": (lambda folder: folder, "with no file in it. Supported"),
     "objects": (objects, "in.npy.*Python objects"),
     "objects in npz": (
         npz(ids=IDS, features=np.array([{}] * 3)),
-        r"`ids` \(3,\) int64. Readable are",
+        r"`ids` \(3,\) int64. Supported are",
     ),
-    "lmdb": (database, "bytes that begin with.*Pickles.*LMDB.*numpy.save"),
-    "link": (external, r"with `image_id` \(3,\) int64. Readable"),
+    "lmdb": (database, "bytes that begin with.*LMDB.*pickles.*numpy.save"),
+    "link": (external, r"with `image_id` \(3,\) int64. Supported"),
     "no ids": (hdf5(features=FIXED), r"`--ids` must .*3 rows of `feat"),
     "matrix without ids": (matrix, "`--ids` must name one list of the ids of"),
     "fewer ids": (
@@ -469,7 +469,7 @@ WRONG = {
     ),
     "repeated": (
         hdf5(image_id=[9, 25, 9], features=FIXED),
-        "each image once.*1 again .9: .*row 0 and .*row 2",
+        "each image once.*repeats 1 .9: .*row 0 and .*row 2",
     ),
     "two names": (
         hdf5(**{"09_features": FIXED[0], "9_features": FIXED[1]}),
@@ -477,12 +477,12 @@ WRONG = {
     ),
     "widths": (
         each([FIXED[0], FIXED[1], FIXED[2, :, :6]], ".npz"),
-        "of 8 features 300: .4, 6.",
+        "without 8 features: 300: .4, 6.",
     ),
     "axes": (each([FIXED[0], FIXED[1, 0], FIXED[2]]), r"\(8,\), \(4, 8\)"),
     "none": (
         each([*FIXED[:2], FIXED[2, :0]]),
-        r"not of 8 features 300: \(0, 8\)",
+        r"without 8 features: 300: \(0, 8\)",
     ),
     "two kinds of files": (
         several_parts,
@@ -521,7 +521,7 @@ def test_what_cannot_be_converted_is_told_with_the_cure(case, tmp_path):
 def test_what_is_not_converted_is_told_the_command_and_kept(layout, tmp_path):
     source, options = written(LAYOUTS[layout][0], tmp_path)
     command = f"python -m tfcap.extract --from {source} "
-    with pytest.raises(ValueError, match=f"converted by `{command}"):
+    with pytest.raises(ValueError, match=f"program wrote by `{command}"):
         load_features(source)
     if source.is_file():
         data = source.read_bytes()

@@ -101,7 +101,7 @@ def test_a_whole_name_comes_before_its_parts():
 
 
 def test_one_image_under_two_names_is_refused():
-    told = r"1 of 2 are of other .* or of one again \(000000000001.jpg\)"
+    told = r"1 of 2 are of other .* or repeated \(000000000001.jpg\)"
     with pytest.raises(ValueError, match=told):
         match_results({1: "a", "000000000001.jpg": "b"}, {1: ["a"], 2: ["b"]})
 

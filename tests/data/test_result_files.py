@@ -25,7 +25,7 @@ def test_results_are_read_in_the_order_of_the_file(write):
     [
         ({"image_id": 3}, "entry 1, image 3 `caption` is missing"),
         (result(2.5), "`image_id` is 2.5 and not an integer or some text"),
-        (result(1), "entry 1, image 1 the image is there again"),
+        (result(1), "entry 1, image 1 the image is repeated"),
         (result(2, None), "`caption` is None and not text"),
         (result(2, " \n\t"), "`caption` is empty.*--allow-empty"),
     ],
@@ -96,7 +96,7 @@ def test_results_of_other_images_are_refused(subset):
     with pytest.raises(ValueError, match=told) as caught:
         match_results(results, REFERENCES, subset, path="r.json")
     assert "r.json" in str(caught.value)
-    told = r"2 of 2 are of other images .*\(a1, a5\), while .* of 5, 1, 3\. See"
+    told = r"2 of 2 are of other images .*\(a1, a5\), while .* of 5, 1, 3\. Ch"
     with pytest.raises(ValueError, match=told):
         match_results({"a1": "b", "a5": "a"}, REFERENCES, subset)
 

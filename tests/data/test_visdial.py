@@ -185,7 +185,7 @@ def test_the_training_sample_names_it_otherwise(annotate):
         ([entry(gt_relevance=[1.0])], "are not 7 numbers from 0 to 1"),
         ([entry(gt_relevance=["x"] * 7)], "are not 7 numbers from 0 to 1"),
         ([entry(gt_relevance=[1.1] * 7)], "are not 7 numbers from 0 to 1"),
-        ([entry(), entry()], "round 2 the round is annotated again"),
+        ([entry(), entry()], "round 2 the round is annotated twice"),
         ([entry(image_id=9)], "no annotation is about an image"),
     ],
 )

@@ -31,9 +31,9 @@ def test_what_json_allows_is_read(tmp_path, encoding):
 @pytest.mark.parametrize(
     "content, told",
     [
-        ('[{"a": 1, "b": 2, "a": 3}]', "a name is there twice in .*'a', 3"),
-        ('{"r@10": NaN}', "damaged .NaN is no number of JSON"),
-        ("[1, -Infinity]", "damaged .-Infinity is no number of JSON"),
+        ('[{"a": 1, "b": 2, "a": 3}]', "a name is repeated in .*'a', 3"),
+        ('{"r@10": NaN}', "damaged .NaN is not a number of JSON"),
+        ("[1, -Infinity]", "damaged .-Infinity is not a number of JSON"),
         (b'["caf\xe9"]', "damaged .'utf-8' codec can't decode byte 0xe9"),
         ("[1]\n[2]", "damaged .Extra data: line 2 column 1"),
         ("[" * 100_000, "damaged .maximum recursion"),
@@ -93,7 +93,7 @@ def test_a_change_shows_and_older_files_have_none(tmp_path):
     path = tmp_path / "a.json"
     text = json.dumps(sealed({"r@10": 55.0}))
     path.write_text(text.replace("55.0", "56.0"))
-    with pytest.raises(ValueError, match="a.json'.*than was written.*Mend it"):
+    with pytest.raises(ValueError, match="a.json'.*not what was.*Mend it"):
         read_sealed(path, "Mend it.")
     for content in ({"r@10": 55.0}, ["speaker"]):
         path.write_text(json.dumps(content))

@@ -103,7 +103,7 @@ HDF5 = "Disable slist failed (file write failed: errno = {}, error message"
     ],
 )
 def test_of_a_full_disk_the_file_and_the_cure_are_told(tmp_path, error):
-    with pytest.raises(OSError, match="a.txt.*is as it was. Make room") as got:
+    with pytest.raises(OSError, match="a.txt.*is unchanged. Make room") as got:
         with whole_file(tmp_path / "a.txt"):
             raise error
     assert got.value.errno == errno.ENOSPC

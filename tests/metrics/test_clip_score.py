@@ -103,7 +103,7 @@ def test_gradients_are_finite_also_of_nothing(compiled):
 
 
 def test_other_spaces_are_refused():
-    with pytest.raises(ValueError, match="`candidate` must be of the space"):
+    with pytest.raises(ValueError, match="`candidate` must have as many"):
         clip_score(np.ones((2, 3)), np.ones((2, 4)))
     with pytest.raises(ValueError, match="`references` must have shape"):
         ref_clip_score(np.ones(3), np.ones(3), np.ones(3))

@@ -134,7 +134,7 @@ ONES = np.ones((3, 2))
             "`texts` must have the D of",
         ),
         (dict(images=ONES, texts=np.ones(3)), r"`texts` must have shape"),
-        (dict(scores=ONES), "`ids` must say.*np.repeat"),
+        (dict(scores=ONES), "`ids` must give.*np.repeat"),
         (dict(scores=ONES, ids=[0.0, 1.0]), r"`ids` must be integers"),
         (dict(scores=ONES, ids=[0, 3]), r"\[-1, 3\).*data set's own"),
         (dict(scores=ONES, ids=[0, -2]), r"from -2 to 0"),

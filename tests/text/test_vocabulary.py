@@ -150,7 +150,7 @@ def test_a_changed_word_shows_and_older_files_have_no_checksum(tmp_path):
     Vocabulary(["cat", "dog"]).save(path)
     text = path.read_text()
     path.write_text(text.replace("cat", "cow"))
-    with pytest.raises(ValueError, match="VOCABULARY.json'.*than was written"):
+    with pytest.raises(ValueError, match="VOCABULARY.json'.*not what was"):
         Vocabulary.load(path)
     content = json.loads(text)
     del content["sha256"]

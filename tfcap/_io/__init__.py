@@ -1,6 +1,6 @@
-"""Files: written whole or not at all, read strictly, within limits.
+"""Atomic writing and strict reading of files, within limits.
 
-NumPy alone: importing it loads neither TensorFlow nor Keras.
+It needs only NumPy: importing it loads neither TensorFlow nor Keras.
 """
 
 from tfcap._io.array_file import load_arrays

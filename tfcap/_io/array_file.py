@@ -1,4 +1,4 @@
-"""Files of arrays, in NumPy's format `.npz`, whose damage shows."""
+"""Array files in NumPy's format `.npz`, checked for damage."""
 
 import zipfile
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ def save_arrays(
     arrays: Mapping[str, ArrayLike],
     compressed: bool = False,
 ) -> None:
-    """Writes arrays to a file, whole or not at all.
+    """Writes arrays to a file atomically.
 
     Args:
         path: String or path.
-        arrays: Dict of arrays by name, none of them of objects.
+        arrays: Dict of arrays by name, without object arrays.
         compressed: Boolean. Defaults to `False`.
 
     Raises:
@@ -43,19 +43,19 @@ def save_arrays(
 def load_arrays(
     path: str | PathLike, names: Iterable[str] = ()
 ) -> dict[str, np.ndarray]:
-    """Reads the arrays of a file, if they have their checksums.
+    """Reads the arrays of a file and verifies their checksums.
 
     Args:
         path: String or path.
-        names: Iterable of the names of arrays that must be there.
+        names: Iterable of the names of required arrays.
 
     Returns:
         Dict of arrays by name.
 
     Raises:
-        ValueError: If the file is something else, cut off or damaged, or
-            would fill the memory. The message is a clause: the caller knows
-            what the file should be.
+        ValueError: If the file is of another format, cut off, damaged or too
+            large, or lacks an array. The message is a clause, to which the
+            caller adds what the file should be.
 
     Example:
 
@@ -74,21 +74,21 @@ def load_arrays(
         try:
             with zipfile.ZipFile(file) as archive:
                 parts = archive.infolist()
-                # Parts that are not compressed take what the file has.
+                # Uncompressed parts are no larger than the file.
                 size = sum(x.file_size for x in parts if x.compress_type)
                 if size > (most := limit("TFCAP_MAX_BYTES")):
                     raise ValueError(
                         f"{size:,} bytes are more than {most:,}, the limit "
                         "TFCAP_MAX_BYTES"
                     )
-                # NumPy does not look where it reads less than a part holds.
+                # NumPy verifies no checksum if it reads less than a part.
                 if damaged := archive.testzip():
-                    raise ValueError(f"the checksum of {damaged} is another")
+                    raise ValueError(f"the checksum of {damaged} is wrong")
             file.seek(0)
             with np.load(file, allow_pickle=False) as archive:
                 arrays = dict(archive)
         except Exception as error:
-            # NumPy and `zipfile` have no list of errors.
+            # NumPy and `zipfile` do not document all their exceptions.
             problem = "it is cut off, damaged, or of another kind"
             raise ValueError(f"{problem} ({error})") from error
     absent = [name for name in names if name not in arrays]

@@ -1,4 +1,4 @@
-"""Files that are prepared once, and may be missing."""
+"""Cached files, which may be missing."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ from tfcap._io.whole_file import make_folder
 
 
 def cache_folder(name: str) -> pathlib.Path:
-    """Returns the folder for what is prepared once, which may not be there.
+    """Returns the folder of a cache, which may not exist.
 
     Args:
         name: String, the folder in `$TFCAP_CACHE`, else in `~/.cache/tfcap`.
@@ -19,10 +19,10 @@ def cache_folder(name: str) -> pathlib.Path:
 
 
 def keep(name: str, path: pathlib.Path, save: Callable) -> None:
-    """Writes what was prepared, or says what it costs that it cannot.
+    """Writes a cached file, or warns that it cannot be kept.
 
     Args:
-        name: String, what it is.
+        name: String, what is cached, for the warning.
         path: Path of the file, in a `cache_folder()`.
         save: Function of the path that writes it.
     """

@@ -1,4 +1,4 @@
-"""Commands that end with a sentence where their input is wrong."""
+"""Commands that report wrong input in one sentence."""
 
 import functools
 import sys
@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 
 def command(*errors: type[Exception]) -> Callable:
-    """Decorator of the main function of a command.
+    """Decorates the main function of a command.
 
-    Where a file or a folder cannot be used, or an argument is rejected, the
-    command prints one sentence and ends with status 2. Errors of other kinds,
-    which are not the user's, keep their traceback.
+    If a file or a folder cannot be used, or an argument is rejected, the
+    command prints one sentence and ends with status 2. Other errors, which are
+    not the user's, keep their traceback.
 
     Args:
-        *errors: Classes of other exceptions that are told in a sentence.
+        *errors: Classes of other exceptions to report in one sentence.
 
     Returns:
         Decorator of a function that returns the exit status.
@@ -52,7 +52,7 @@ def command(*errors: type[Exception]) -> Callable:
 
 
 def sentence(error):
-    """An error as the sentence to print of it.
+    """Returns the sentence to print for an error.
 
     Example:
 
@@ -64,8 +64,8 @@ def sentence(error):
         return (
             "`path` must be a file or folder that can be used. Received: "
             f"path={str(error.filename)!r} ({error.strerror}). Choose another "
-            "one, or mend it."
+            "one, or repair it."
         )
-    # The code before one of ours says nothing.
+    # Our own messages are printed without the error number before them.
     ours = str(getattr(error, "strerror", "")).startswith("`")
     return error.strerror if ours else str(error)

@@ -1,7 +1,7 @@
-"""Limits on what a file may cost, since it may come from a stranger.
+"""Limits on the memory and time that an untrusted file may take.
 
-Each has a default that published data sets stay far below, and an environment
-variable that raises it.
+Published data sets stay far below the default of each limit, and an environment
+variable raises it.
 """
 
 import os
@@ -16,11 +16,10 @@ LIMITS = {
 
 
 def limit(name: str) -> int:
-    """A limit, as the environment or its default sets it.
+    """Returns a limit, from the environment or else its default.
 
     Raises:
-        ValueError: If the environment holds something else than a positive
-            integer.
+        ValueError: If the environment variable is not a positive integer.
 
     Example:
 
@@ -38,5 +37,5 @@ def limit(name: str) -> int:
 
 
 def raise_limit(name: str) -> str:
-    """The sentence that says how a limit is raised."""
-    return f"Where that is right, raise the limit: set {name} to more."
+    """Returns the sentence that says how to raise a limit."""
+    return f"If the file is right, raise the limit: set {name} to more."

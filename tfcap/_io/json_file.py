@@ -1,8 +1,8 @@
-"""Reading JSON and text, with errors that say which file and what to do.
+"""Strict reading of JSON and text, with errors that name file and remedy.
 
 An object may hold its checksum: the value of `"sha256"` is the SHA-256, in
-hexadecimal, of the rest of the object as `json.dumps(rest, sort_keys=True)`
-gives it. Files without one are taken as they are.
+hexadecimal, of `json.dumps(rest, sort_keys=True)`, the rest of the object.
+Objects without a checksum are not verified.
 """
 
 import codecs
@@ -21,8 +21,8 @@ from tfcap._io.file_limits import limit
 from tfcap._io.file_limits import raise_limit
 
 _AGAIN = (
-    "Download or copy the file again; if it is compressed in another way than "
-    "gzip, unpack it first."
+    "Download or copy the file again; if it is compressed, but not by gzip, "
+    "unpack it first."
 )
 _GZIP, _BLOCK = b"\x1f\x8b", 1 << 20
 _KEY = "sha256"
@@ -31,11 +31,11 @@ _KEY = "sha256"
 def malformed(
     path: str | PathLike, where: str, problem: str, hint: str
 ) -> ValueError:
-    """Makes the error for a data file that is not as it should be.
+    """Makes the error for a malformed data file.
 
     Args:
         path: String or path of the file.
-        where: String, the place in the file; empty for the whole of it.
+        where: String, the place in the file; empty for the whole file.
         problem: String, what is wrong there.
         hint: String, a sentence that says what to do.
 
@@ -58,12 +58,12 @@ def malformed(
 def read_bytes(path: str | PathLike) -> bytes:
     """Reads a file, gzipped or not.
 
-    It is opened and read once, so that a pipe will do, such as `/dev/stdin`
-    or what `<(zcat captions.json.gz)` stands for in a shell.
+    It is opened and read once, so that a pipe works, too, such as `/dev/stdin`
+    or `<(zcat captions.json.gz)` in a shell.
 
     Raises:
-        ValueError: If the compressed data are cut off, or if there are too
-            many bytes, unpacked; see `tfcap._io.file_limits`.
+        ValueError: If the compressed data are cut off, or if the unpacked file
+            is too large; see `tfcap._io.file_limits`.
         OSError: If there is no such file.
     """
     found, most = io.BytesIO(), limit("TFCAP_MAX_BYTES")
@@ -73,7 +73,7 @@ def read_bytes(path: str | PathLike) -> bytes:
             source = gzip.GzipFile(fileobj=file) if packed else file
             while part := source.read(_BLOCK):
                 found.write(part)
-                # A part at a time: it may be a bomb.
+                # Read in parts, since it may be a decompression bomb.
                 if found.tell() > most:
                     problem = f"there are more than {most:,} bytes"
                     hint = raise_limit("TFCAP_MAX_BYTES")
@@ -89,14 +89,14 @@ def read_lines(path: str | PathLike, content: bytes | None = None) -> list[str]:
 
     Args:
         path: String or path. A gzipped file is recognized by its content.
-        content: Bytes, what `read_bytes()` gave, where the file has been read.
+        content: Bytes, result of `read_bytes()` if the file has been read.
 
     Returns:
-        List of strings without their ends of line, blank ones included, so
-        that the place in the list is the number of the line.
+        List of strings without ends of line, including blank lines, so that
+        indices count the lines of the file.
 
     Raises:
-        ValueError: If the file is cut off or is no such text.
+        ValueError: If the file is cut off or is not such a text.
         OSError: If there is no such file.
 
     Example:
@@ -116,7 +116,7 @@ def read_lines(path: str | PathLike, content: bytes | None = None) -> list[str]:
         line = content.count(b"\n", 0, error.start) + 1
         problem = f"the text is not {error.encoding.upper()} ({error.reason})"
         raise malformed(path, f"line {line}", problem, _AGAIN) from error
-    # A caption may hold other separators, which are no ends of line here.
+    # Captions may hold other separators, at which `splitlines()` would split.
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
@@ -129,17 +129,17 @@ def read_json(
 ) -> Any:
     """Reads a JSON file, gzipped or not, strictly.
 
-    Python takes the last of two values of one name, and NaN and infinity,
-    which JSON does not have; here both are rejected.
+    Repeated names in an object, NaN and infinity are rejected; Python's `json`
+    accepts them.
 
     Args:
         path: String or path. A gzipped file is recognized by its content.
         object_hook: Function, optional, called on each object read, as in
             `json.load()`.
         hint: String, a sentence that says what to do with a damaged file.
-        layout: String, a sentence that says what a file of another format
-            should hold, such as one of JSON lines.
-        content: Bytes, what `read_bytes()` gave, where the file has been read.
+        layout: String, a sentence that says what the file should hold, for a
+            file of another format, such as JSON lines.
+        content: Bytes, result of `read_bytes()` if the file has been read.
 
     Returns:
         The content as Python objects.
@@ -160,11 +160,11 @@ def read_json(
     def distinct(pairs):
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise ValueError(f"a name is there twice in {pairs!r:.80}")
+            raise ValueError(f"a name is repeated in {pairs!r:.80}")
         return object_hook(found) if object_hook else found
 
     def refuse(name):
-        raise ValueError(f"{name} is no number of JSON")
+        raise ValueError(f"{name} is not a number of JSON")
 
     content = read_bytes(path) if content is None else content
     try:
@@ -179,13 +179,13 @@ def read_json(
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Adds its checksum to an object.
+    """Adds a checksum to an object.
 
     Args:
         content: Dict that JSON can hold.
 
     Returns:
-        Dict, as JSON gives it back, with the checksum last.
+        Dict as read back from JSON, with the checksum last.
 
     Example:
 
@@ -203,16 +203,16 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(content: Any) -> Any:
-    """Takes the checksum off an object, if it is as it was written.
+    """Verifies and removes the checksum of an object.
 
     Args:
-        content: What JSON holds. Without a checksum it is returned as it is.
+        content: Value read from JSON, returned unchanged if it has no checksum.
 
     Returns:
         The content without its checksum.
 
     Raises:
-        ValueError: If the checksum is another. The message is a clause.
+        ValueError: If the checksum is wrong. The message is a clause.
 
     Example:
 
@@ -254,7 +254,7 @@ def read_sealed(path: str | PathLike, hint: str) -> Any:
     try:
         return unsealed(content)
     except ValueError as error:
-        problem = f"there is something else than was written ({error})"
+        problem = f"the content is not what was written ({error})"
         raise malformed(path, "", problem, hint) from error
 
 
@@ -264,5 +264,5 @@ def _checksum(content):
 
 
 def finite(value: float) -> float | None:
-    """A number as JSON holds it, `None` for one that is infinite or none."""
+    """Returns a number for JSON, `None` for NaN and infinity."""
     return float(value) if math.isfinite(value) else None

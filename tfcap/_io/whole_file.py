@@ -1,8 +1,8 @@
-"""Files that are there whole or not at all, also after a power failure.
+"""Atomic writing of files, safe against power failures.
 
 A file is on the disk once it is synced, and found under its name once its
-folder is synced, too. What is to take a file's place is therefore written
-beside it, synced, and renamed.
+folder is synced, too. A new version is therefore written beside the file,
+synced, and renamed.
 """
 
 import contextlib
@@ -19,20 +19,20 @@ from os import PathLike
 from typing import IO
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-#: What systems and network disks say that sync no folders.
+#: Errors of systems and network disks that cannot sync folders.
 _NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
-#: Seconds after which a partial file is abandoned that nobody writes to.
+#: Seconds without a write after which a partial file counts as abandoned.
 _PATIENCE = 86_400
 
 
 @contextlib.contextmanager
 def whole_file(path: str | PathLike, mode: str = "wb") -> Iterator[IO]:
-    """Opens a file that takes its place when it is whole.
+    """Opens a file that replaces `path` once it is complete.
 
-    What was there before stays until then, and stays for good if the block
-    fails, if the process is killed or if the disk is full. On return the new
-    one is on the disk. A link stays a link: the file that it leads to is
-    replaced. A pipe or a device is written to.
+    An existing file stays until then, and remains if the block fails, if the
+    process is killed or if the disk is full. On return the new file is on the
+    disk. If `path` is a link, the file that it leads to is replaced. A pipe or
+    a device is written to directly.
 
     Args:
         path: String or path.
@@ -44,7 +44,7 @@ def whole_file(path: str | PathLike, mode: str = "wb") -> Iterator[IO]:
 
     Raises:
         OSError: If the disk is full, if the folder cannot be written to, or
-            if `path` is a folder; names the file, and what to do.
+            if `path` is a folder. The message names the file and a remedy.
 
     Example:
 
@@ -58,7 +58,7 @@ def whole_file(path: str | PathLike, mode: str = "wb") -> Iterator[IO]:
     """
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     if _is_stream(path):
-        # What is printed to it, as to /dev/stdout, stays.
+        # Appends, to keep what was printed before, as to /dev/stdout.
         with told_if_full(path), open(path, f"a{mode[1:]}", **text) as file:
             yield file
         return
@@ -68,18 +68,19 @@ def whole_file(path: str | PathLike, mode: str = "wb") -> Iterator[IO]:
 
 @contextlib.contextmanager
 def whole_path(path: str | PathLike) -> Iterator[pathlib.Path]:
-    """Path of a file that takes its place when it is whole.
+    """Yields the path of a file that replaces `path` once it is complete.
 
-    `whole_file()` for what is written by a library that opens it itself.
+    For libraries that open the file themselves; otherwise, see `whole_file()`.
 
     Args:
         path: String or path.
 
     Yields:
-        Path beside it, with the same ending, of an empty file to overwrite.
+        Path of an empty file to overwrite, in the same folder and with the same
+        ending.
 
     Raises:
-        OSError: As of `whole_file()`.
+        OSError: See `whole_file()`.
 
     Example:
 
@@ -103,7 +104,7 @@ def whole_path(path: str | PathLike) -> Iterator[pathlib.Path]:
     partial, there = partial_path(target), target.exists()
     with told_if_full(path):
         try:
-            # Nobody reads half a file who may not read the whole.
+            # The partial file must not be readable by more users.
             partial.touch(0o600 if there else 0o666, exist_ok=False)
             yield partial
             if there:
@@ -131,10 +132,10 @@ def can_write(path: str | PathLike) -> bool:
 
 
 def rename(source: str | PathLike, target: str | PathLike) -> None:
-    """Gives a file or folder another name, which is on the disk on return.
+    """Renames a file or folder, and syncs the new name to the disk.
 
-    What had the name before is replaced. The content of `source` must be on
-    the disk already.
+    An existing `target` is replaced. The content of `source` must be on the
+    disk already.
 
     Example:
 
@@ -150,10 +151,10 @@ def rename(source: str | PathLike, target: str | PathLike) -> None:
 
 
 def make_folder(path: str | PathLike) -> None:
-    """Makes a folder, and those above it, whose names are then on the disk.
+    """Makes a folder and its parents, and syncs their names to the disk.
 
     Args:
-        path: String or path; may be there already.
+        path: String or path; the folder may exist.
 
     Example:
 
@@ -174,8 +175,7 @@ def make_folder(path: str | PathLike) -> None:
 def sync_folder(path: str | PathLike) -> None:
     """Waits until the names in a folder are on the disk.
 
-    Where the system cannot sync folders, as on Windows, the disk is left to
-    do it in its own time.
+    If the system cannot sync folders, as on Windows, it does nothing.
 
     Example:
 
@@ -206,13 +206,13 @@ def sync_tree(path: str | PathLike) -> None:
 
 
 def partial_path(path: str | PathLike) -> pathlib.Path:
-    """A name for what will take another's place, in its folder.
+    """Returns a new path in the same folder, for the next version of a file.
 
     Args:
-        path: String or path of what will be replaced, or made.
+        path: String or path of the file or folder to replace or make.
 
     Returns:
-        `pathlib.Path`, hidden, with the same ending, of nothing that is there.
+        `pathlib.Path`, hidden, with the same ending, of no existing file.
 
     Example:
 
@@ -221,7 +221,7 @@ def partial_path(path: str | PathLike) -> pathlib.Path:
     '.words.txt.'
     """
     path = pathlib.Path(path)
-    # Keras goes by a file's ending.
+    # Keras chooses the format by the ending.
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}{path.suffix}")
 
 
@@ -229,8 +229,8 @@ def remove_abandoned(path: str | PathLike) -> None:
     """Removes partial files and folders that killed processes left.
 
     Args:
-        path: String or path, what they were to become. Those that nobody has
-            written to for a day are removed.
+        path: String or path of the file or folder that they were to replace.
+            Those without a write for a day are removed.
 
     Example:
 
@@ -251,9 +251,9 @@ def remove_abandoned(path: str | PathLike) -> None:
 
 @contextlib.contextmanager
 def told_if_full(
-    path: str | PathLike, kept: str = "What was there before is as it was"
+    path: str | PathLike, kept: str = "An earlier version is unchanged"
 ) -> Iterator[None]:
-    """Says of a full disk which file found it full, and what to do.
+    """Adds the file and a remedy to the error of a full disk.
 
     Args:
         path: String or path of the file that the block writes.
@@ -283,7 +283,7 @@ def told_if_full(
 
 
 def is_full(error: BaseException) -> bool:
-    """Returns whether an error is that of a full disk, quota or file.
+    """Returns whether an error reports a full disk, quota or file.
 
     Example:
 
@@ -291,7 +291,7 @@ def is_full(error: BaseException) -> bool:
     >>> tfcap._io.is_full(OSError(errno.ENOSPC, ""))
     True
     """
-    # HDF5 tells it in its text alone.
+    # HDF5 has the number only in its message.
     told = re.search(r"\berrno = (\d+)", str(error))
     code = getattr(error, "errno", None) or (told and int(told[1]))
     return code in _FULL

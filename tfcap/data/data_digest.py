@@ -34,7 +34,7 @@ def data_digest(**parts):
     digest = hashlib.sha256()
     for name in sorted(parts):
         kind, content = _content(parts[name])
-        # Lengths keep what is told apart from moving between parts.
+        # Without lengths, content could move between parts unnoticed.
         head = json.dumps([name, kind, len(content)])
         digest.update(head.encode() + b"\n")
         digest.update(content)
@@ -80,7 +80,7 @@ def feature_digest(features, total: int | None = None):
 
 
 def _content(part):
-    """The kind of a part, and its bytes."""
+    """Returns the kind of a part, and its bytes."""
     if isinstance(part, np.ndarray) and part.dtype.kind in "biuf":
         return [part.dtype.kind, part.dtype.itemsize, *part.shape], _bytes(part)
     if isinstance(part, np.ndarray):
@@ -89,5 +89,5 @@ def _content(part):
 
 
 def _bytes(array):
-    """Its values in one byte order, row after row."""
+    """Returns the values in one byte order, row by row."""
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()

@@ -86,7 +86,7 @@ def listed(items: list) -> str:
     >>> listed(list(range(42)))
     '0, 1, 2, 3, 4 and 37 more'
     """
-    # A name that is a whole damaged file helps nobody.
+    # In a damaged file, a name may be very long.
     shown = ", ".join(f"{str(item):.200}" for item in items[:_SHOWN])
     more = len(items) - _SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown

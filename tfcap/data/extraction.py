@@ -14,7 +14,7 @@ from tfcap.data.photographs import open_image
 from tfcap.data.photographs import upright
 from tfcap.data.step_pipeline import check_batch_size
 
-#: What is said of a single image.
+#: Errors that concern a single image.
 _UNREADABLE = (FileNotFoundError, PermissionError, ValueError)
 
 
@@ -223,7 +223,7 @@ def read_frames(video, frames: int, size: tuple[int, int]) -> NDArray:
     def animation(opened):
         chosen = even_frames(getattr(opened, "n_frames", 1), frames).tolist()
         pictures = {}
-        # Most frames hold but what changes: each is read on top of the last.
+        # Most frames hold only what changes, so they are read in order.
         for number in sorted({*chosen}):
             opened.seek(number)
             pictures[number] = _fitted(opened, size)

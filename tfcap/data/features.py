@@ -2,14 +2,14 @@
 
 A feature file is an array in NumPy's format, float16 `(n, P, D)`, of n images
 with P positions of D features, so that `np.load(path, mmap_mode="r")` reads
-it. Behind the array follows its index, an object in JSON with a checksum:
+it. The array is followed by its index, a JSON object with a checksum:
 
-- `image_ids`: integers or strings, distinct; and the `shape` of the array
+- `image_ids`: distinct integers or strings; and the `shape` of the array
 - `crc32`: CRC-32 of the bytes of each image's features
-- `counts`: positions of each image, where some have fewer than P, and zeros
-  for the rest; null where all have P
-- `skipped`: pairs of an image's id and the reason why it has no features
-- `backbone`, `layer`, `preprocessing`, `input_size` and `grid`: what made them
+- `counts`: number of positions of each image, followed by zeros; null if all
+  images have P
+- `skipped`: pairs of an image id and the reason why it has no features
+- `backbone`, `layer`, `preprocessing`, `input_size` and `grid`: their source
 """
 
 import contextlib
@@ -32,7 +32,7 @@ from tfcap._printed import printed
 from tfcap.data.entry_problems import listed
 from tfcap.data.image_names import ImageNames
 
-#: Images that are read at a time where all are.
+#: Images that are read at a time when all are read.
 _BLOCK = 256
 
 
@@ -46,8 +46,8 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
             some were left out when it was written.
         lazy: Boolean. If true, the file is mapped into memory, and rows are
             read when the result is indexed with an array of them. Its
-            `image_ids` are those of its rows, and `skipped` is a dict of the
-            images that were left out, with the reasons. Defaults to `False`.
+            `image_ids` are those of its rows, and `skipped` is a dict from
+            images that were left out to the reasons. Defaults to `False`.
 
     Returns:
         Float16 array of shape `(n, P, D)`, or an object that reads like one.
@@ -65,8 +65,8 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
     if reader.counts is not None:
         warnings.warn(
             f"{path} has {reader.counts.min()} to {reader.counts.max()} "
-            "positions an image, padded with zeros. Pass `lazy=True`: then "
-            "batches have an `image_mask` of those that are there.",
+            "positions per image, padded with zeros. Pass `lazy=True`: batches "
+            "then have an `image_mask` of the real positions.",
             stacklevel=2,
         )
     return reader[np.arange(len(reader))]
@@ -75,7 +75,7 @@ def load_features(path: str | os.PathLike, image_ids=None, lazy: bool = False):
 def save_features(
     path: str | os.PathLike, image_ids, features, counts=None, **about
 ):
-    """Writes features to a feature file, replacing what is there.
+    """Writes features to a feature file, replacing an existing one.
 
     Args:
         path: String or path of a file `*.npy`.
@@ -84,8 +84,8 @@ def save_features(
             reads like one; stored in half precision.
         counts: Sequence of n integers, number of positions of each image, if
             some have fewer than P. Defaults to `None`.
-        **about: Entries that JSON can hold, such as the name of the
-            `backbone`.
+        **about: Further entries of the index, values that JSON can hold, such
+            as the name of the `backbone`.
 
     Raises:
         ValueError: If the ids are not distinct, if a number is not finite in
@@ -118,10 +118,11 @@ class FeatureReader:
 
     Attributes:
         shape: Tuple, `(n, P, D)`.
-        image_ids: List of the n images.
-        counts: Integer array `(n,)`, positions of each; None where all have P.
+        image_ids: List of the n image ids.
+        counts: Integer array `(n,)`, number of positions of each image; None
+            if all have P.
         checksums: Uint32 array `(n,)`, CRC-32 of each image's features.
-        skipped: Dict of reasons by id of the images without features.
+        skipped: Dict from the ids of images without features to the reasons.
     """
 
     __repr__ = printed
@@ -165,8 +166,8 @@ class FeatureReader:
             damaged = rows[new][_crc32(flat[new]) != self._crc32[rows[new]]]
             if len(damaged):
                 raise ValueError(
-                    "`path` must name a feature file that is as it was "
-                    f"written. Received: path={self.path!r}, where the "
+                    "`path` must name an undamaged feature file. "
+                    f"Received: path={self.path!r}, where the "
                     f"features of rows {listed(damaged.tolist())} are damaged. "
                     "Copy it again, or extract the features to another file."
                 )
@@ -174,7 +175,7 @@ class FeatureReader:
         return values
 
     def _find(self, known, image_ids):
-        """Rows of images that are asked for by their ids."""
+        """Finds the rows of images by their ids."""
         names = ["" if i in self.skipped else i for i in known]
         found = [*map(ImageNames(names).find, image_ids)]
         missing = [i for i, rows in zip(image_ids, found) if len(rows) != 1]
@@ -183,12 +184,12 @@ class FeatureReader:
             why = f"could not be read ({reasons[0]:.300})" if reasons else ""
             raise ValueError(
                 "`image_ids` must be in the feature file. Received: "
-                f"path={self.path!r}, which knows images such as "
+                f"path={self.path!r}, which has images such as "
                 f"{listed(known[:2])}, and lacks {len(missing)} of "
                 f"{len(image_ids)} ({listed([*dict.fromkeys(missing)])}), of "
                 f"which {len(reasons)} {why or 'were unreadable'}. Extract "
-                "features of these, too, with `--captions` under the ids of "
-                "those, or leave them out."
+                "their features, too, with `--captions` for ids of one form, "
+                "or leave them out."
             )
         return [row for (row,) in found]
 
@@ -200,7 +201,7 @@ def read_feature_file(path: str | os.PathLike) -> tuple:
         Memory map of shape `(n, P, D)`, and a dict.
 
     Raises:
-        ValueError: If it is another file, or damaged.
+        ValueError: If the file is damaged or of another format.
     """
     try:
         if os.path.exists(path) and not os.path.isfile(path):
@@ -211,38 +212,38 @@ def read_feature_file(path: str | os.PathLike) -> tuple:
             content = json.loads(file.read())
         index = unsealed(content)
         if index == content or index["shape"] != [*values.shape]:
-            raise ValueError("its index is that of another array")
+            raise ValueError("its index belongs to another array")
         if values.dtype != "<f2":
             raise ValueError(f"it holds {values.dtype}")
     except OSError:
         raise
     except Exception as error:
-        # NumPy parses the head of an array as Python's: there is no list.
+        # NumPy evaluates the header as Python, which may raise anything.
         raise ValueError(
             "`path` must name a feature file. Received: "
-            f"path={str(path)!r}, which is of another kind, or damaged "
-            f"({error}). If it was copied, copy it again; features that "
-            "another program wrote are converted by `python -m tfcap.extract "
+            f"path={str(path)!r}, which is damaged or of another format "
+            f"({error}). If it was copied, copy it again; convert features "
+            "that another program wrote by `python -m tfcap.extract "
             f"--from {shlex.quote(str(path))} -o NEW.npy`."
         ) from error
     return values, index
 
 
 class FeatureWriter:
-    """Writes image features to a feature file, going on where it stopped.
+    """Writes image features to a feature file, resumably.
 
-    Features are written to `PATH.part`, and which rows are done, with their
-    checksums, to `PATH.progress`. A process that is killed leaves both, and
-    another goes on with the rows that are not there as they were written. The
-    file gets its name when it is whole. What was begun with another backbone
-    or other images is rejected, not overwritten.
+    Features are written to `PATH.part`, and the numbers of finished rows, with
+    their checksums, to `PATH.progress`. If the process is killed, another one
+    continues with the rows that are missing or damaged. The finished file is
+    renamed to `PATH`. A file that was begun with another backbone or other
+    images is rejected, not overwritten.
 
     Args:
         path: String or path of the file `*.npy`.
-        image_ids: Integers or strings, a sequence of n, distinct.
+        image_ids: Sequence of n distinct integers or strings.
         shape: Pair of integers, P and D.
         counts: See `save_features()`.
-        resume: Boolean, whether to go on with what is there; if false, it is
+        resume: Boolean, whether to continue an existing file; if false, it is
             replaced. Defaults to `True`.
         **about: See `save_features()`.
 
@@ -301,8 +302,8 @@ class FeatureWriter:
             features: Float array of shape `(b, P, D)`.
 
         Raises:
-            ValueError: If the shape is another, or if a value is not finite
-                in half precision.
+            ValueError: If the shape is wrong, or if a value is not finite in
+                half precision.
             OSError: If the disk is full.
         """
         with np.errstate(over="ignore"):
@@ -313,8 +314,8 @@ class FeatureWriter:
             image = self.image_ids[rows[int(np.argmin(finite))]]
             raise ValueError(
                 "`features` must be finite in half precision. Received: "
-                f"infinite or undefined ones of image {image}. Scale them, or "
-                "look at the image and the preprocessing."
+                f"infinity or NaN for image {image}. Scale the features, or "
+                "check the image and the preprocessing."
             )
         self._crc32[rows] = _crc32(features)
         with told_if_full(self.path, "What is done is kept"):
@@ -328,11 +329,12 @@ class FeatureWriter:
         self.done[rows] = True
 
     def finish(self, skipped: dict | None = None):
-        """Gives the file its name, if it has not got it.
+        """Completes the file and renames it to its path.
 
         Args:
-            skipped: Dict of reasons by row of the images that have no
-                features. All others are done. Defaults to `None`, none.
+            skipped: Dict from the rows of images without features to the
+                reasons. All other rows must be written. Defaults to `None`,
+                no such images.
         """
         if self._file is None:
             return
@@ -340,8 +342,8 @@ class FeatureWriter:
         if not len(known) or len(known) > 1 and (known == known[0]).all():
             raise ValueError(
                 "`features` must differ between images. Received: the same "
-                f"ones of all {len(known):,} images. Look at the weights, the "
-                "layer and the preprocessing of the backbone, and remove "
+                f"for all {len(known):,} images. Check the weights, the layer "
+                "and the preprocessing of the backbone, and remove "
                 f"{self.path}.progress."
             )
         pairs = [(self.image_ids[r], y) for r, y in (skipped or {}).items()]
@@ -360,7 +362,7 @@ class FeatureWriter:
     def close(self):
         """Closes the file; what is done is kept."""
         if self._file is not None:
-            # What found no room is tried once more.
+            # Closing retries the writes that found the disk full.
             with told_if_full(self.path, "What is done is kept"):
                 self._progress.close()
                 self._file.close()
@@ -373,7 +375,7 @@ class FeatureWriter:
         self.close()
 
     def _begin(self):
-        """Opens what was begun, or begins."""
+        """Opens the files of an interrupted run, or creates them."""
         head = {"descr": "<f2", "fortran_order": False, "shape": self.shape}
         header = io.BytesIO()
         np.lib.format.write_array_header_1_0(header, head)
@@ -391,14 +393,14 @@ class FeatureWriter:
             self._file.write(header.getbuffer())
             self._resume(lines)
             self._progress = open(progress, "a" if lines else "w")
-            # A line that broke off ends here.
+            # Ends a line that was cut off.
             first = "" if lines else json.dumps(self._index)
             self._progress.write(f"{first}\n")
             self._progress.flush()
             os.fsync(self._progress.fileno())
 
     def _resume(self, lines):
-        """Marks rows that are there as they were written."""
+        """Marks rows whose features match their checksums as done."""
         for line in filter(re.compile(r"\d{1,9} \d{1,10}").fullmatch, lines):
             row, crc32 = map(int, line.split())
             if row < len(self.done):
@@ -411,21 +413,21 @@ class FeatureWriter:
         self._file.seek(self._offset + int(row) * self._bytes)
 
     def _check_same(self, known):
-        """Rejects a whole file of something else."""
+        """Rejects an existing file of other features."""
         wanted = json.loads(json.dumps(self._index))
         for name in wanted:
             if known.get(name) != wanted[name]:
                 raise ValueError(
-                    f"`{name}` must be that of the file that is there. "
+                    f"`{name}` must be that of the existing file. "
                     f"Received: {name}={wanted[name]!r:.200} for "
                     f"path={self.path!r}, which has {known.get(name)!r:.200}. "
-                    "Write to another file, or remove this one and what was "
-                    "begun of it (.progress)."
+                    "Write to another file, or remove this one and its "
+                    ".progress file."
                 )
 
 
 def _check_ids(image_ids):
-    """Ids as JSON keeps them: integers, or text."""
+    """Returns ids as JSON keeps them, integers or strings."""
     ids = [i.item() if isinstance(i, np.generic) else i for i in image_ids]
     if not ids or len({*ids}) < len(ids):
         raise ValueError(

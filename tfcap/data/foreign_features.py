@@ -1,7 +1,7 @@
-"""Features that another project wrote, converted into a feature file.
+"""Conversion of features that another project extracted.
 
-NumPy, h5py and base64 read them; what is here tells which array has the
-features, and which images they are of, by what is in a file, not by its name.
+NumPy, h5py and base64 read the files. This module finds the array of features
+and the ids of the images by the content of a file, not by its name.
 """
 
 import base64
@@ -30,44 +30,44 @@ from tfcap.data.photographs import names_below
 from tfcap.data.split_lists import read_image_ids
 from tfcap.text.progress_bar import ProgressBar
 
-#: Names of arrays of features, the first that is there being taken.
+#: Usual names of arrays of features; the first that exists is taken.
 _USUAL = (
     *("features", "image_features", "img_features", "feature"),
     *("feat", "feats", "att_feats", "x"),
 )
-#: Names of what lies beside features.
+#: Names of other arrays that accompany features.
 _BESIDE = re.compile(
     r"box|bb|spatial|prob|conf|mask|size|pos|score|cls|attr|width|height"
 )
-#: An image, then what of it an array holds: `9_features`, `9_cls_prob`.
+#: An image, then the kind of the array: `9_features`, `9_cls_prob`.
 _PART = re.compile(
     r"(.*\d.*?)_(features?|feats?|x|grids?|regions?|fc|att|box|boxes|bbox|size"
     r"|mask|conf|num_boxes|cls_prob)"
 )
 _SPLIT = re.compile(r"(.*)_(train|val|test)\w*")
-#: Names of ids of images, and of numbers of their regions.
+#: Names of arrays of image ids, and of numbers of regions.
 _IDS = re.compile(
     r"((image|img|file)_?)?(ids?|keys?|names?|paths?)(_(train|val|test)\w*)?"
 )
 _COUNTS = ("num_boxes", "num_bbox")
-#: Where an entry of a list of images has its id.
+#: Keys of the id in an entry of a list of images.
 _ID_KEYS = ("imgId", "image_id", "img_id", "cocoid", "id")
-#: Bytes of an HDF5 file's chunks in memory.
+#: Bytes of an HDF5 file's chunk cache.
 _CHUNKS = 1 << 26
-#: What libraries raise at a file that is not as it should be.
+#: Exceptions that libraries raise for a malformed file.
 _DAMAGE = (
     *(KeyError, OSError, RuntimeError, TypeError, ValueError, EOFError),
     *(NotImplementedError, zipfile.BadZipFile, zlib.error),
 )
 _READABLE = (
-    "Readable are: HDF5 or .npz with features (n, P, D) and ids (n,), or with "
-    "one array an image under its id (`9`, `9_features`, `9/features`); .npy "
+    "Supported are: HDF5 or .npz with features (n, P, D) and ids (n,), or one "
+    "array per image under its id (`9`, `9_features`, `9/features`); .npy "
     "(n, P, D) with --ids; TSV with base64 columns, as of bottom-up-attention; "
-    "a folder of such files, or of one .npy or .npz an image. --array names "
+    "a folder of such files, or of one .npy or .npz per image. --array names "
     "the array of features, --ids a list of ids (text, JSON or .npy). Unpack "
-    "archives first. Pickles (.pt, .pkl), whose reading runs what is in them, "
-    "and LMDB are not read: where you trust them, load them in Python, save "
-    "one array an image by `numpy.save(f'folder/{image_id}.npy', array)`, and "
+    "archives first. LMDB and pickles (.pt, .pkl), which run code when they "
+    "are read, are not supported: if you trust them, load them in Python, save "
+    "one array per image by `numpy.save(f'folder/{image_id}.npy', array)`, and "
     "convert the folder."
 )
 
@@ -83,36 +83,35 @@ def convert_features(
 ):
     """Writes features that another project extracted to a feature file.
 
-    Read are HDF5 and `.npz` files with an array `(n, P, D)` and ids, or with
-    one array an image; `.npy` files with a list of ids; TSV files with base64
-    columns, as those of bottom-up attention; and folders of any of these, or
-    of one `.npy` or `.npz` an image. Grids `(D, height, width)` are turned to
-    `(height, width, D)`. Images with fewer positions than others are padded
-    with zeros, and batches then have an `image_mask`. Boxes are left out.
+    Supported are HDF5 and `.npz` files with an array `(n, P, D)` and ids, or
+    with one array per image; `.npy` files with a list of ids; TSV files with
+    base64 columns, as those of bottom-up attention; and folders of any of
+    these, or of one `.npy` or `.npz` per image. Grids `(D, height, width)`
+    become `(height, width, D)`. Images with fewer positions than others are
+    padded with zeros, and batches then have an `image_mask`. Boxes are left
+    out.
 
     The source is read twice, for shapes and for values. Called again after an
-    interruption, it goes on with the images that are not done.
+    interruption, it continues with the missing images.
 
     Args:
         source: String or path of a file or folder.
         path: String or path of the file `*.npy` to write.
-        captions: `CaptionSplit` whose images are taken, under its ids, found
-            by id or by file name. Defaults to `None`, all images: names that
-            are numbers, or COCO's and VisDial's file names, become integers
-            where all are such.
+        captions: `CaptionSplit`. Its images are found by id or file name, and
+            written under its ids. Defaults to `None`, all images: if all names
+            are numbers, or file names of COCO or VisDial, they become integers.
         ids: String or path of a list of the images' ids, in the order of the
             features: text, JSON or `.npy`, or a JSON object of such lists by
             split. Defaults to `None`, those in `source`.
-        array: String, name of the array of features, where a file has
-            several. Defaults to `None`.
+        array: String, name of the array of features, if a file has several.
+            Defaults to `None`.
         progress: Boolean, whether to show progress. Defaults to `True`.
         skip_unreadable: Boolean, whether damaged images are left out and
             listed instead of rejected. Defaults to `False`.
 
     Raises:
-        ValueError: If the layout is unknown, with what was found; if an image
-            is missing, damaged, there twice, or of another width, with its id
-            and place.
+        ValueError: If the layout is unknown, or if an image is missing,
+            damaged, repeated, or of another width.
         OSError: If there is no such file, or if the disk fails.
 
     Example:
@@ -150,21 +149,21 @@ def convert_features(
             path,
             [*known],
             (most, size),
-            # Of what is damaged nobody knows.
+            # The number of positions of a damaged image is unknown.
             [counts.get(image_id, most) for image_id in known],
             layer=" ".join(filter(None, [name, array])),
         ) as writer:
             if progress:
                 print(
-                    f"{source}: {len(known):,} images of {most:,} positions, "
-                    f"or fewer, of {size:,} features",
+                    f"{source}: {len(known):,} images of up to {most:,} "
+                    f"positions, of {size:,} features",
                     flush=True,
                 )
             _write(writer, find, [*known.values()], found, axis, bar)
 
 
 def _write(writer, find, places, found, axis, bar):
-    """Writes what is not done yet, in the order of the source."""
+    """Writes the missing images, in the order of the source."""
     rows, skipped = {}, {}
     for row, place in enumerate(places):
         _, where, shape, problem = found[place]
@@ -184,7 +183,7 @@ def _write(writer, find, places, found, axis, bar):
 
 
 def _values(read):
-    """Features of an image without ones before its shape, or the problem."""
+    """Returns features without leading axes of size 1, or the problem."""
     try:
         values = np.asarray(read())
     except _DAMAGE as error:
@@ -195,11 +194,11 @@ def _values(read):
 
 
 def _by_id(source, found, captions, skip_unreadable):
-    """Places of images by the ids that they get."""
+    """Returns the places of images by their ids in the feature file."""
     damaged = [f"{where}: {told}" for _, where, _, told in found if told]
     if damaged and not skip_unreadable:
         raise ValueError(
-            "`source` (--from) must hold whole features. Received: "
+            "`source` (--from) must hold undamaged features. Received: "
             f"{str(source)!r}, where {len(damaged):,} are damaged "
             f"({listed(damaged)}). If it was downloaded or copied, compare its "
             "size with the original; skip_unreadable=True "
@@ -220,7 +219,7 @@ def _by_id(source, found, captions, skip_unreadable):
         text = any(isinstance(image_id, str) for image_id in ids)
         pairs = [*zip(map(str, keys) if text else ids, range(len(keys)))]
     known, twice = {}, []
-    # What is damaged may be there again, whole.
+    # A damaged image may have an undamaged copy.
     for image_id, place in sorted(pairs, key=lambda p: found[p[1]][2] is None):
         other = known.setdefault(image_id, place)
         if other != place and found[place][2] is not None:
@@ -233,15 +232,15 @@ def _by_id(source, found, captions, skip_unreadable):
         raise ValueError(
             "`source` (--from) must hold each image once. Received: "
             f"{str(source)!r}, which lacks {len(missing):,} of {len(wanted):,} "
-            f"({listed(missing) or 'none'}), has such as {listed(keys)}, and "
-            f"has {len(twice):,} again ({listed(twice) or 'none'}). Name a "
-            "part of it, a folder of all, or other --captions."
+            f"({listed(missing) or 'none'}), has images such as {listed(keys)},"
+            f" and repeats {len(twice):,} ({listed(twice) or 'none'}). Name a "
+            "part of it, a folder of all images, or other --captions."
         )
     return {image_id: known[image_id] for image_id in wanted}
 
 
 def _feature_axis(source, shapes):
-    """The axis of features, 0 or -1, and how many there are.
+    """Finds the axis of features, 0 or -1, and their number.
 
     The other axes are positions.
     """
@@ -250,7 +249,7 @@ def _feature_axis(source, shapes):
     first, last = ({s[axis] for s in every if s} for axis in (0, -1))
     axis = -1
     if len(first) == 1 < len(last):
-        # Regions of an image are columns, or it is (D, height, width).
+        # (D, P) or (D, height, width).
         axis = 0 if max(last) < one[0] else -1
     elif len(one) == 3 and len(first) == len(last) == 1:
         square = one[0] != one[2] and one[1] in (one[0], one[2])
@@ -266,16 +265,16 @@ def _feature_axis(source, shapes):
     if others or len(kinds) != 1 or not kinds <= {1, 2, 3}:
         raise ValueError(
             "`source` (--from) must hold (D,), (P, D), (height, width, D) or "
-            "(D, height, width) of every image, and the same D of all. "
-            f"Received: {str(source)!r}, with {listed([*every])}; not of "
-            f"{usual:,} features {listed(others) or 'none'}. --array names "
-            "another array; convert those of each backbone by themselves."
+            "(D, height, width) for every image, with one D for all. "
+            f"Received: {str(source)!r}, with {listed([*every])}; without "
+            f"{usual:,} features: {listed(others) or 'none'}. Name another "
+            "array by --array; convert the features of each backbone alone."
         )
     return axis, usual
 
 
 def _images(source, array, lists):
-    """Yields a key, a place and a function that reads, of each image."""
+    """Yields a key, a place and a reading function for each image."""
     if not os.path.isdir(source):
         yield from _of_file(os.fspath(source), array, lists, alone=True)
         return
@@ -284,10 +283,10 @@ def _images(source, array, lists):
         name
         for name in every
         if re.search(r"\.(npy|npz|h5|hdf5|tsv(\.\d+)?)$", name)
-        # mmf's, which are pickles beside each array.
+        # Pickles that mmf writes beside each array.
         and not name.endswith("_info.npy")
     ]
-    # Of each image there may be several, as `9_att.npz` and `9_box.npy`.
+    # An image may have several files, as `9_att.npz` and `9_box.npy`.
     parts = {name: _key_and_part(_stem(name))[1] for name in names}
     kinds = {*parts.values()} if all(parts.values()) else {""}
     if len(kinds) > 1 and array not in kinds:
@@ -307,7 +306,7 @@ def _images(source, array, lists):
 
 
 def _of_file(path, array, lists, alone):
-    """Yields the images of one file, which alone may be of many."""
+    """Yields the images of one file; outside a folder, it may hold many."""
     import h5py
 
     options = path, array, lists, alone
@@ -341,7 +340,7 @@ def _of_file(path, array, lists, alone):
 
 
 def _of_hdf5(file):
-    """Data sets of an HDF5 file by their names."""
+    """Returns the data sets of an HDF5 file by name."""
     import h5py
 
     things = {}
@@ -350,7 +349,7 @@ def _of_hdf5(file):
 
 
 def _of_archive(path):
-    """Arrays of an `.npz` file, but for those of objects."""
+    """Returns the arrays of an `.npz` file, except object arrays."""
     arrays = {}
     with np.load(path, allow_pickle=False) as archive:
         for name in archive.files:
@@ -360,7 +359,7 @@ def _of_archive(path):
 
 
 def _of_arrays(arrays, path, array, lists, alone):
-    """Features in a file of arrays: one an image, or a row an image."""
+    """Yields features of a file with one array, or one row, per image."""
     parts = {name: _key_and_part(name) for name in arrays}
     numbered = any(
         image_key(key) != key or part and re.search(r"\d", key)
@@ -380,7 +379,7 @@ def _of_arrays(arrays, path, array, lists, alone):
 
 
 def _of_keys(path, arrays, parts, array):
-    """Yields features of one array an image."""
+    """Yields features of a file with one array per image."""
     of_part = {}
     for name, values in arrays.items():
         if values.dtype.kind == "f" and values.ndim:
@@ -393,7 +392,7 @@ def _of_keys(path, arrays, parts, array):
 
 
 def _of_rows(path, arrays, names, lists):
-    """Yields features of a row an image, or of a stretch of rows."""
+    """Yields features of images that are rows, or ranges of rows."""
     beside = {_last(name): values for name, values in arrays.items()}
     for name in names:
         values = arrays[name]
@@ -420,7 +419,7 @@ def _of_rows(path, arrays, names, lists):
 
 
 def _own_ids(arrays):
-    """Names of the arrays of a file that may be ids of its images."""
+    """Returns the names of arrays that may be ids of a file's images."""
     return [
         name
         for name, values in arrays.items()
@@ -432,12 +431,12 @@ def _own_ids(arrays):
 
 
 def _row_ids(path, arrays, name, count, lists):
-    """Ids of the rows of an array: those of a list, or of the same file."""
+    """Returns the ids of an array's rows, from a list or the same file."""
     known = lists or {i: arrays[i] for i in _own_ids(arrays)}
     found = [i for i, keys in known.items() if len(keys) == count]
     if split := _SPLIT.fullmatch(_last(name)):
         found = [i for i in found if i.endswith(split[2])] or found
-    # Beside ids there may be names.
+    # A file may also hold names of images.
     found = [i for i in found if lists is None and "id" in _last(i)] or found
     if len(found) == 1:
         return lists[found[0]] if lists else _keys_of(arrays[found[0]])
@@ -450,7 +449,7 @@ def _row_ids(path, arrays, name, count, lists):
 
 
 def _keys_of(values):
-    """Ids of an array, as integers or text."""
+    """Returns the ids of an array, as integers or text."""
     return [
         key.decode("utf-8") if isinstance(key, bytes) else whole_number(key)
         for key in np.asarray(values[...]).reshape(-1).tolist()
@@ -458,7 +457,7 @@ def _keys_of(values):
 
 
 def _chosen(path, arrays, names, array, shown=None):
-    """The arrays of features among several; those of splits together."""
+    """Chooses the array of features, or the arrays of several splits."""
     names = [n for n in names if arrays[n].dtype.kind == "f"]
     split = {n: m[1] for n in names if (m := _SPLIT.fullmatch(_last(n)))}
     if array is not None:
@@ -479,11 +478,10 @@ def _chosen(path, arrays, names, array, shown=None):
 
 
 def _of_tsv(path):
-    """Yields features in base64 in the lines of a file.
+    """Yields features in base64 from the lines of a TSV file.
 
-    The columns are told by what is in them: the longest has float32 features,
-    and the nearest number before it tells of how many regions they are.
-    VinVL's lines have an image and an object in JSON instead.
+    The longest column holds float32 features, and the nearest number before it
+    is the number of regions. VinVL's lines hold an image and a JSON object.
     """
     with open(path, "rb") as file:
         columns = Counter(line.count(b"\t") for line in file if line.strip())
@@ -495,7 +493,7 @@ def _of_tsv(path):
             if about:
                 boxes, text = f"{about['num_boxes']}", about["features"]
                 fields = [fields[0], boxes.encode(), text.encode()]
-            # A first line of names of columns is none of an image.
+            # The first line may hold the names of the columns.
             names = number == 1 and not any(map(bytes.isdigit, fields))
             if line.strip() and not names:
                 key = fields[0].decode("utf-8-sig", "replace")
@@ -505,20 +503,20 @@ def _of_tsv(path):
 
 
 def _of_line(fields, extra):
-    """Features of a line, `(regions, D)`."""
+    """Returns the features of a line, `(regions, D)`."""
     if extra:
         usual = len(fields) - extra
         raise ValueError(f"there are {len(fields)} columns, not {usual}")
     longest = max(range(len(fields)), key=lambda i: (len(fields[i]), i))
     counts = [field for field in fields[1:longest] if field.isdigit()]
     if not counts:
-        raise ValueError("there is no number of regions before features")
+        raise ValueError("there is no number of regions before the features")
     content = base64.b64decode(fields[longest], validate=True)
     return np.frombuffer(content, "<f4").reshape(int(counts[-1]), -1)
 
 
 def _key_and_part(name):
-    """An image and what of it an array holds: `("9", "boxes")` of `9_boxes`."""
+    """Splits a name into image and kind: `9_boxes` into `("9", "boxes")`."""
     group, _, last = name.rpartition("/")
     if image_key(last) != last:
         return last, ""
@@ -528,7 +526,7 @@ def _key_and_part(name):
 
 
 def _id_lists(path):
-    """Lists of ids in a file, by name."""
+    """Reads the lists of ids in a file, by name."""
     path = os.fspath(path)
     if path.endswith(".npy"):
         return {"": _keys_of(np.load(path, allow_pickle=False))}
@@ -537,7 +535,7 @@ def _id_lists(path):
     content = read_json(path)
     if not isinstance(content, dict):
         content = {"": content}
-    # Rows by id, as of bottom-up-attention-vqa.
+    # A dict from id to row, as in bottom-up-attention-vqa.
     rows = [row for row in content.values() if type(row) is int]
     if sorted(rows) == [*range(len(content))]:
         return {"": sorted(content, key=content.get)}
@@ -552,9 +550,9 @@ def _id_lists(path):
 
 
 def _unknown(path, found):
-    """The error for a file of which something else was found."""
+    """Makes the error for a file of unknown layout."""
     return ValueError(
-        "`source` (--from) must name features in a layout that is known. "
+        "`source` (--from) must name features in a known layout. "
         f"Received: {str(path)!r}, with {found}. {_READABLE}"
     )
 
@@ -568,6 +566,6 @@ def _stem(path):
 
 
 def _found(arrays):
-    """Names, shapes and types of arrays, the first few."""
+    """Returns names, shapes and types of the first few arrays."""
     shown = [f"`{n}` {x.shape} {x.dtype}" for n, x in arrays.items()]
     return listed(shown) or "no array"

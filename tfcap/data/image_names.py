@@ -1,12 +1,12 @@
-"""Images by their ids or file names, however these are written."""
+"""Images by their ids or file names, in different spellings."""
 
 import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable
 
-#: Digits of an image's number at most: files hold 64 bits, which have 19, and
-#: Python reads no more than some thousand.
+#: Maximum digits of an image's number: 64 bits in files have 19, and Python
+#: converts no more than some thousand.
 DIGITS = 40
 _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
 #: A number, one that a table wrote as a fraction, or the end of COCO's names.
@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"(?:[^/]*_(?=\d{12}$))?0*(\d{1,40})(?:\.0+)?").fullmatch
 
 
 def as_number(name: int | str) -> int | str:
-    """The number that digits stand for; with zeros before it, it is a name.
+    """Converts digits to a number; with leading zeros, they stay a name.
 
     Example:
 
@@ -28,7 +28,7 @@ def as_number(name: int | str) -> int | str:
 
 
 def whole_number(value):
-    """A number that was written as a fraction, as tables do, or what it was.
+    """Converts a whole number that a table wrote as a fraction to an integer.
 
     Example:
 
@@ -41,10 +41,11 @@ def whole_number(value):
 
 
 def image_key(name: int | str) -> int | str:
-    """Common part of the ids and the file names of one image.
+    """Returns the common part of the ids and the file names of one image.
 
-    A file's folder and ending are left out. What remains is a number if it is
-    digits, with zeros before it or `.0` behind it, or ends in COCO's twelve.
+    A file's folder and ending are left out. The rest is a number if it consists
+    of digits, maybe with leading zeros or a final `.0`, or ends in COCO's
+    twelve digits.
 
     Example:
 
@@ -56,7 +57,7 @@ def image_key(name: int | str) -> int | str:
     """
     if not isinstance(name, str):
         return whole_number(name)
-    # A Mac gives letters and their accents apart.
+    # macOS separates letters and their accents.
     name = unicodedata.normalize("NFC", name.strip())
     stem = _ENDING.sub("", posixpath.basename(name.replace("\\", "/")))
     number = _NUMBER(stem) if stem.isascii() else None
@@ -67,7 +68,7 @@ def _without_folder(name):
     return posixpath.basename(name) if isinstance(name, str) else name
 
 
-#: In which form names are compared, from the strictest one.
+#: Forms in which names are compared, the strictest first.
 _FORMS = (lambda name: name, _without_folder, image_key)
 
 
@@ -93,10 +94,10 @@ class ImageNames:
                     rows[form(name)] = (*rows.get(form(name), ()), row)
 
     def exact(self, name: int | str) -> tuple[int, ...]:
-        """Indices of the images that have just this name."""
+        """Returns the indices of the images that have exactly this name."""
         return self._rows[0].get(name, ())
 
     def find(self, name: int | str) -> tuple[int, ...]:
-        """Indices of the images that have this name, else one that means it."""
+        """Returns indices of images with this name, or an equivalent one."""
         found = (r.get(form(name), ()) for r, form in zip(self._rows, _FORMS))
         return next(filter(None, found), ())

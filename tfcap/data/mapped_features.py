@@ -1,4 +1,4 @@
-"""Image features as batches take them: arrays, readers or functions."""
+"""Image features of batches: arrays, readers or functions."""
 
 from collections.abc import Callable
 
@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from tfcap._printed import printed
 
-#: Images that are read at a time where all are.
+#: Images that are read at a time when all are read.
 _CHUNK = 1024
 
 
 def feature_rows(features, rows: NDArray) -> NDArray:
-    """Features of some rows.
+    """Returns the features of some rows.
 
     Args:
-        features: Array of shape `(M, P, D)`, anything that gives `(B, P, D)`
-            when indexed with an array of rows, as `load_features(lazy=True)`
-            does, or a function of such an array.
+        features: Array of shape `(M, P, D)`, an object that returns
+            `(B, P, D)` when indexed with an array of rows, such as
+            `load_features(lazy=True)`, or a function of such an array.
         rows: Integer array of shape `(B,)`.
 
     Returns:
@@ -34,7 +34,7 @@ def feature_rows(features, rows: NDArray) -> NDArray:
 
 
 def check_features(features, total: int, of: str, name: str = "features"):
-    """Raises a ValueError if features are not one row for each thing."""
+    """Rejects features that do not have `total` rows."""
     shape = getattr(features, "shape", None)
     if shape is None or (len(shape) == 3 and shape[0] == total):
         return
@@ -46,10 +46,10 @@ def check_features(features, total: int, of: str, name: str = "features"):
 
 
 def position_mask(features, rows: NDArray) -> NDArray | None:
-    """Which positions of some rows are features, and not padding.
+    """Returns which positions of some rows are features, not padding.
 
     Returns:
-        Boolean array of shape `(B, P)`; None where all are features.
+        Boolean array of shape `(B, P)`; None if all are features.
 
     Example:
 
@@ -64,7 +64,7 @@ def position_mask(features, rows: NDArray) -> NDArray | None:
 
 
 def image_entries(key: str, features, rows: NDArray) -> dict:
-    """Entries of a batch: features, and their mask where some are padding.
+    """Returns entries of a batch: features, and a mask if some are padding.
 
     Args:
         key: String, the name of the entry; that of the mask is `KEY_mask`.
@@ -83,15 +83,15 @@ def image_entries(key: str, features, rows: NDArray) -> dict:
 class PreparedFeatures:
     """Features that are prepared a batch at a time, when they are read.
 
-    So a file of many gigabytes need not fit into memory.
+    A file of many gigabytes need not fit into memory.
 
     Args:
-        features: An array of shape `(M, P, D)`, anything that gives one when
-            indexed with an array of rows, as `load_features(lazy=True)` does,
+        features: Array of shape `(M, P, D)`, an object that returns one when
+            indexed with an array of rows, such as `load_features(lazy=True)`,
             or a function of such an array.
-        prepare: Function of features of some rows, float32 `(B, P, D)`, that
-            returns others of this shape.
-        **about: What distinguishes the function from others, for digests.
+        prepare: Function from features of some rows, float32 `(B, P, D)`, to
+            others of this shape.
+        **about: Values that identify the function in digests.
 
     Attributes:
         shape: That of the features, or None if they are a function.
@@ -117,8 +117,8 @@ def pool_positions(features):
     """Averages image features over their positions.
 
     Args:
-        features: Array of shape `(M, P, D)`, or what `load_features()`
-            returned, which is read once.
+        features: Array of shape `(M, P, D)`, or the result of
+            `load_features()`, which is read once.
 
     Returns:
         Float32 array of shape `(M, 1, D)`.
@@ -132,7 +132,7 @@ def pool_positions(features):
     for rows in _chunks(len(out)):
         values, mask = features[rows], position_mask(features, rows)
         where = True if mask is None else mask[..., None]
-        # Float16, as features are kept, would round the mean.
+        # The mean in float16, the type of feature files, would be rounded.
         out[rows] = values.mean(1, keepdims=True, dtype="f4", where=where)
     return out
 
@@ -141,13 +141,13 @@ def scale_features(features, norm: float):
     """Scales the image features of every position to one norm.
 
     Args:
-        features: Array of shape `(M, P, D)`, or what `load_features()`
-            returned.
-        norm: Float, the length. Zeros stay zeros.
+        features: Array of shape `(M, P, D)`, or the result of
+            `load_features()`.
+        norm: Float, the norm. Zero vectors stay zero.
 
     Returns:
-        What gives float32 features `(B, P, D)` when indexed with an array of
-        rows: they are scaled when they are read.
+        An object that returns float32 features `(B, P, D)` when indexed with
+        an array of rows; they are scaled when they are read.
 
     Example:
 
@@ -164,28 +164,27 @@ def scale_features(features, norm: float):
 
 
 class StandardizedFeatures(PreparedFeatures):
-    """Features with mean 0 and deviation 1, `(features - mean) / deviation`.
+    """Standardized features, `(features - mean) / deviation`.
 
-    They are shifted and scaled a batch at a time, when they are read, so that
-    a file of many gigabytes need not fit into memory. Mean and deviation are
-    those of the training split, over images and positions; keep them with a
-    model, which needs the same ones ever after.
+    They are standardized a batch at a time, when they are read, so that a file
+    of many gigabytes need not fit into memory. Use mean and deviation of the
+    training split, over images and positions, and keep them with the model.
 
     Args:
-        features: An array of shape `(M, P, D)`, anything that gives one when
-            indexed with an array of rows, as `load_features(lazy=True)` does,
+        features: Array of shape `(M, P, D)`, an object that returns one when
+            indexed with an array of rows, such as `load_features(lazy=True)`,
             or a function of such an array.
         mean: Float array of shape `(D,)`. Defaults to `None`: mean and
-            deviation are computed of these features, which reads them once;
-            not of a function.
-        deviation: Float array of shape `(D,)`, positive. One that is computed
-            is 1 for a feature that is the same everywhere, which becomes 0.
+            deviation are computed from these features, which are read once
+            and must not be a function.
+        deviation: Float array of shape `(D,)`, standard deviations, positive.
+            If computed, it is 1 for a constant feature, which becomes 0.
 
     Attributes:
         shape: That of the features, or None if they are a function.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        ValueError: If `mean` or `deviation` does not have shape `(D,)`.
 
     Example:
 
@@ -218,15 +217,15 @@ class StandardizedFeatures(PreparedFeatures):
 
 
 def _statistics(features):
-    """Mean and deviation of each feature, over images and positions."""
+    """Computes mean and deviation of each feature."""
     count, mean, squares = 0, 0.0, 0.0
     for rows in _chunks(len(features)):
         values, mask = features[rows], position_mask(features, rows)
         values = np.asarray(values if mask is None else values[mask], float)
         values = values.reshape(-1, values.shape[-1])
         part = values.mean(0)
-        # Sums of squares about the mean add up like this; about 0 they
-        # would lose what is small beside the mean.
+        # Sums of squares around the mean; around 0, they would lose small
+        # deviations from a large mean.
         difference, added = part - mean, count + len(values)
         squares += ((values - part) ** 2).sum(0) + difference**2 * (
             count * len(values) / added
@@ -239,6 +238,6 @@ def _statistics(features):
 
 
 def _chunks(total):
-    """Yields the numbers of all rows, some at a time."""
+    """Yields all row numbers, in chunks."""
     for start in range(0, total, _CHUNK):
         yield np.arange(start, min(start + _CHUNK, total))

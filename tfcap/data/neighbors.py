@@ -1,4 +1,4 @@
-"""Images alike, and negatives drawn among them."""
+"""Similar images, and wrong answers drawn as negatives."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 def nearest_neighbors(embeddings: NDArray, k, block: int = 1024) -> NDArray:
     """Finds the k nearest other rows by dot product.
 
-    Every row is compared with every other one, a block of them at a time.
+    All pairs of rows are compared, a block at a time.
 
     Args:
         embeddings: Float array of shape `(M, D)`, usually unit vectors.
@@ -15,11 +15,11 @@ def nearest_neighbors(embeddings: NDArray, k, block: int = 1024) -> NDArray:
         block: Integer, rows at a time. Defaults to `1024`.
 
     Returns:
-        Int32 array of shape `(M, k)`, rows, the nearest first, of equally
-        near ones the first; never the row itself.
+        Int32 array of shape `(M, k)`, the other rows, nearest first, ties in
+        the order of the rows.
 
     Raises:
-        ValueError: If there are not as many other rows.
+        ValueError: If `k` is not in 1..M - 1.
 
     Example:
 
@@ -45,11 +45,11 @@ def nearest_neighbors(embeddings: NDArray, k, block: int = 1024) -> NDArray:
 
 
 def _nearest(embeddings, own, k):
-    """Neighbours of some rows: of equally near ones the first."""
+    """Finds the neighbors of some rows; of equal scores, the first rows."""
     scores = embeddings[own] @ embeddings.T
     scores[np.arange(len(own)), own] = -np.inf
     least = -np.partition(-scores, k - 1, axis=1)[:, k - 1, None]
-    # The larger ones, then as many of those that tie with the last as fit.
+    # Scores above the k-th, then as many that tie with it as fit.
     larger, ties = scores > least, scores == least
     room = k - larger.sum(1, keepdims=True)
     chosen = larger | (ties & (np.cumsum(ties, axis=1) <= room))
@@ -81,7 +81,7 @@ def draw_wrong_options(
 def draw_in_batch(
     wrong: NDArray, present: NDArray, size: int, rng: np.random.Generator
 ) -> NDArray:
-    """Draws from the wrong options that the batch's other questions drew.
+    """Draws from the wrong options of the batch's other questions.
 
     Args:
         wrong: Integer array of shape `(Q, W)`.

@@ -1,4 +1,4 @@
-"""Photographs: files of images, found by their names and read as pixels."""
+"""Image files, found by name and read as pixels."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tfcap._printed import printed
 from tfcap.data.entry_problems import listed
 
-#: How names of image files end.
+#: Endings of the names of image files.
 IMAGE_ENDINGS = (
     *(".jpg", ".jpeg", ".jfif", ".png", ".webp", ".avif", ".bmp", ".gif"),
     *(".tif", ".tiff"),
@@ -23,32 +23,31 @@ IMAGE_ENDINGS = (
 class Photographs:
     """Pixels of photographs by row, for pages and the Trade-off tab.
 
-    Goes wherever `images` is asked for; file names are shown beside pictures.
-    Names are those of a file of captions, which may be anybody's: they are
-    only compared with those of the files in the folder.
+    Pass it as any argument `images`; file names are shown beside pictures.
+    Names may come from an untrusted file of captions: they are only compared
+    with the names of the files in the folder.
 
     Args:
-        folder: String or path; photographs may lie in folders within. `None`
-            shows names alone.
-        filenames: Sequence of strings, one a row, as
-            `CaptionSplit.filenames`: a path within `folder`, or the last part
-            of one where a single file has that name, and no other of the
-            names is that file's.
-        size: Integer, pixels of the longer side at most. Defaults to `480`.
+        folder: String or path; photographs may be in its subfolders. `None`
+            shows names only.
+        filenames: Sequence of strings, one per row, such as
+            `CaptionSplit.filenames`: a path within `folder`, or a file name
+            that only one file has and that no other of the names leads to.
+        size: Integer, maximum pixels of the longer side. Defaults to `480`.
 
     Attributes:
-        missing: List of strings, the names that are not in the folder.
+        missing: List of strings, the names without a file in the folder.
 
     Call arguments:
         row: Integer.
 
     Returns:
-        Called, a uint8 array of shape `(height, width, 3)`, upright; `None`
-        for a photograph that is missing, or damaged, which is warned of.
+        Uint8 array of shape `(height, width, 3)`, upright; `None` for a
+        missing photograph or, with a warning, a damaged one.
 
     Raises:
         ValueError: If `folder` has none of the photographs.
-        OSError: If it, or a folder in it, cannot be read.
+        OSError: If `folder`, or a folder in it, cannot be read.
 
     Example:
 
@@ -85,7 +84,7 @@ class Photographs:
             raise ValueError(
                 "`folder` must hold the photographs. Received: folder="
                 f"{str(folder)!r}, which has none of {len(self.missing):,} "
-                f"({listed(self.missing)}). Name the folder in which they lie."
+                f"({listed(self.missing)}). Name the folder that has them."
             )
         if self.missing:
             warnings.warn(
@@ -101,7 +100,7 @@ class Photographs:
             return None
         try:
             with open_image(path) as opened:
-                # A twelfth of the work, of a photograph of today.
+                # A large photograph is decoded in a twelfth of the time.
                 opened.draft("RGB", (self.size, self.size))
                 picture = as_rgb(upright(opened))
         except (OSError, ValueError) as error:
@@ -118,24 +117,24 @@ class Photographs:
 def image_files(
     folder: str | os.PathLike, argument: str = "folder", tell: bool = False
 ) -> dict[str, str]:
-    """Paths of the images in a folder and those within, by name.
+    """Finds the images in a folder and its subfolders.
 
     Files and folders whose names begin with a dot are left out, such as the
-    `._a.jpg` of a Mac's archive. Links to folders are not followed.
+    `._a.jpg` of a macOS archive. Links to folders are not followed.
 
     Args:
         folder: String or path.
-        argument: String, what the folder is called in errors. Defaults to
+        argument: String, name of the folder in error messages. Defaults to
             `"folder"`.
-        tell: Boolean, whether to say on standard error which other files
-            there are. Defaults to `False`.
+        tell: Boolean, whether to report other files on standard error.
+            Defaults to `False`.
 
     Returns:
-        Dict of paths by path below the folder, with slashes.
+        Dict from paths relative to the folder, with slashes, to paths.
 
     Raises:
-        ValueError: If there is no image in it.
-        OSError: If it, or one of the folders in it, cannot be read.
+        ValueError: If the folder has no image.
+        OSError: If the folder, or a folder in it, cannot be read.
 
     Example:
 
@@ -167,7 +166,7 @@ def image_files(
 
 
 def names_below(folder: str | os.PathLike) -> list[str]:
-    """Paths of files below a folder, sorted."""
+    """Returns the relative paths of the files below a folder, sorted."""
 
     def fail(error):
         raise error
@@ -183,10 +182,10 @@ def names_below(folder: str | os.PathLike) -> list[str]:
 def find_images(
     files: dict[str, str], filenames: Sequence[str]
 ) -> list[str | None]:
-    """Paths of images by whole name, else by a last part that one file has.
+    """Finds images by relative path, else by a file name that is unique.
 
-    A file is found by its last part for one name only, and for none if it has
-    the whole of another's: cameras give the same names again.
+    A file name finds a file only if no other of the names leads to that file,
+    since cameras reuse names.
     """
     last = {os.path.basename(name): path for name, path in files.items()}
     count = Counter(map(os.path.basename, files))
@@ -210,61 +209,61 @@ def open_image(path: str | os.PathLike):
         `PIL.Image.Image`, not decoded yet.
 
     Raises:
-        ValueError: If it is not an image, or damaged, or beyond twice
-            `PIL.Image.MAX_IMAGE_PIXELS`; the message is a clause.
+        ValueError: If the file is not an image, is damaged, or has more than
+            twice `PIL.Image.MAX_IMAGE_PIXELS`. The message is a clause.
         OSError: If there is no such file, or if the disk fails.
     """
     from PIL import Image
 
     Image.init()
-    # Pillow starts a program for EPS.
+    # Pillow runs an external program for EPS.
     formats = [name for name in Image.ID if name != "EPS"]
     try:
         with Image.open(path, formats=formats) as opened:
             yield opened
     except Exception as error:
-        # Pillow has no class for a damaged file; the system numbers its own.
+        # Pillow has no class for a damaged file; system errors have a number.
         if getattr(error, "errno", None) is not None:
             raise
         raise ValueError(str(error) or repr(error)) from error
 
 
 def upright(picture):
-    """A picture as its camera was held, by what the camera noted of it.
+    """Turns a picture upright by its EXIF orientation.
 
     Args:
-        picture: `PIL.Image.Image`; one whose note is damaged stays as it is.
+        picture: `PIL.Image.Image`; one with damaged EXIF data is not turned.
     """
     from PIL import ImageOps
 
-    # Before the note is read: what is wrong with the pixels is to be raised.
+    # Damaged pixels must raise here; damaged EXIF data only warn.
     picture.load()
     try:
         ImageOps.exif_transpose(picture, in_place=True)
     except Exception as error:
-        warnings.warn(f"The note of a camera is damaged: {error}", stacklevel=2)
+        warnings.warn(f"The EXIF data are damaged: {error}", stacklevel=2)
     return picture
 
 
 def as_rgb(picture):
-    """A picture in red, green and blue of 8 bits, from 16 bits of gray, too.
+    """Converts a picture to 8-bit RGB, also from 16-bit gray.
 
-    Pillow takes numbers above 255 for white.
+    Pillow alone would turn all values above 255 white.
 
     Raises:
-        ValueError: If it has numbers whose range is unknown. The message is a
+        ValueError: If the range of the pixels is unknown. The message is a
             clause.
     """
     from PIL import Image
 
-    # Some formats and versions of Pillow hold 16 bits as 32.
+    # Pillow reads 16 bits as 32 in some formats and versions.
     sixteen = picture.mode == "I" and picture.format in ("PNG", "PPM")
     if picture.mode.startswith("I;16") or sixteen:
         values = np.asarray(picture).astype(np.uint32)
         picture = Image.fromarray(((values + 128) // 257).astype(np.uint8))
     elif picture.mode in ("I", "F"):
         raise ValueError(
-            f"its pixels are of Pillow's mode {picture.mode!r}, whose black "
-            "and white are not known: save it with 8 or 16 bits"
+            f"its pixels have Pillow's mode {picture.mode!r}, whose range is "
+            "unknown: save it with 8 or 16 bits"
         )
     return picture.convert("RGB")

@@ -1,4 +1,4 @@
-"""Files of results, as the evaluation servers of COCO and VisDial take them."""
+"""Result files in the formats of the COCO and VisDial evaluation servers."""
 
 import json
 import os
@@ -23,17 +23,17 @@ def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
 
     Args:
         path: String or path of a JSON file, gzipped or not, with a list of
-            `{"image_id": 42, "caption": "a cat"}`. Other keys are skipped,
+            `{"image_id": 42, "caption": "a cat"}`. Other keys are ignored,
             and `42.0` is 42.
         allow_empty: Boolean, whether a caption may have no words. Defaults to
-            `False`: it mostly means that something went wrong.
+            `False`, since an empty caption is usually a mistake.
 
     Returns:
         Dict of image id to caption, in the order of the file.
 
     Raises:
-        ValueError: If the file is cut off or malformed. Names the file, the
-            entry, and what to do.
+        ValueError: If the file is cut off or malformed. The message names the
+            file, the entry and a remedy.
 
     Example:
 
@@ -56,11 +56,11 @@ def load_results(path: str | os.PathLike, allow_empty: bool = False) -> dict:
         where = f"{where}, image {image_id!r:.60}"
         caption = field(path, where, entry, "caption", "text", _LAYOUT)
         if image_id in results:
-            raise malformed(path, where, "the image is there again", _ONE)
+            raise malformed(path, where, "the image is repeated", _ONE)
         if not (allow_empty or caption.strip()):
             hint = (
                 "Give each image a caption, or pass `allow_empty=True` "
-                "(--allow-empty) to have them scored as no words."
+                "(--allow-empty) to score them as captions without words."
             )
             raise malformed(path, where, "`caption` is empty", hint)
         results[image_id] = caption
@@ -75,19 +75,19 @@ def match_results(
     skipped=(),
     filenames=(),
 ) -> list:
-    """Puts results beside the references of their images.
+    """Matches results with the references of their images.
 
-    Ids may be written in different ways where it is plain what they mean: `42`,
+    Ids may be written in different ways if their meaning is clear: `42`,
     `"42"`, `"000000000042"` and `"COCO_val2014_000000000042.jpg"` are one
-    image, as are a file's path, its name and its name without the ending. Where
-    results are not of ids, they may be of file names, all of them.
+    image, as are a file's path, its name and its name without the ending.
+    Instead of ids, all results may have file names.
 
     Args:
         results: Dict of image id to caption.
         references: Dict of image id to list of captions.
-        subset: Boolean, whether images without a result are left out. Their
-            references then count nowhere, not in document frequencies either.
-            Defaults to `False`: every image must have a result.
+        subset: Boolean, whether images without a result are left out, also
+            from document frequencies. Defaults to `False`: every image must
+            have a result.
         path: String or path of the results, for the messages.
         skipped: Ids of images that have no references and whose results are
             left out, see `CaptionSplit.skipped_images`. Defaults to none.
@@ -100,8 +100,7 @@ def match_results(
 
     Raises:
         ValueError: If there are results of images without references, images
-            without a result, or two results of one image. Names the first few,
-            and their number.
+            without a result, or two results of one image.
 
     Example:
 
@@ -118,13 +117,12 @@ def match_results(
     of, wrong = min(found, key=lambda pair: len(pair[1]))
     if wrong:
         raise ValueError(
-            "`results` must be of images that have references, one for each. "
+            "`results` must hold one caption for each image with references. "
             f"Received: path={str(path)!r}, where {len(wrong):,} of "
-            f"{len(results):,} are of other images or of one again "
+            f"{len(results):,} are of other images or repeated "
             f"({listed(wrong)}), while there are references of "
-            f"{listed(known)}. See that the references are those of these "
-            "images, that the split is the right one, and write ids the same "
-            "way in both files."
+            f"{listed(known)}. Check the file of references and the split, "
+            "and write ids the same way in both files."
         )
     absent = [i for i in references if i not in of]
     if absent and not subset:
@@ -140,7 +138,7 @@ def match_results(
 
 
 def _named_images(results, image_ids, names):
-    """Results by the ids of their images, and those of no one or one again."""
+    """Returns results by image id, and those of unknown or repeated images."""
     names, of, wrong = ImageNames(names), {}, []
     for name in results:
         rows = names.find(name)
@@ -156,20 +154,20 @@ def write_visdial_ranks(
 ) -> int:
     """Writes a file of ranks in the format of the challenge's server.
 
-    A list of `{"image_id": 42, "round_id": 1, "ranks": [...]}`, an object for
-    each round that has options, `round_id` counted from 1: of the challenge's
-    test split the last round of every dialog, of other splits all. `ranks[n]`
-    is the rank of option `n`.
+    The file is a list of `{"image_id": 42, "round_id": 1, "ranks": [...]}`,
+    one object for each round that has options, with `round_id` from 1: the last
+    round of every dialog in the challenge's test split, all rounds in other
+    splits. `ranks[n]` is the rank of option `n`.
 
     Args:
         path: String or path of the file.
         dialogs: `VisDialSplit` or `EncodedDialogs` of M dialogs.
-        ranks: Integer array of shape `(M, R, N)`, in every round that has
-            options a permutation of 1..N, such as
-            `tfcap.metrics.ordinal_ranks(scores)`; other rounds are skipped.
+        ranks: Integer array of shape `(M, R, N)`, a permutation of 1..N in
+            every round that has options, such as
+            `tfcap.metrics.ordinal_ranks(scores)`; other rounds are ignored.
 
     Returns:
-        Integer, number of rounds that were written.
+        Integer, number of rounds written.
 
     Raises:
         ValueError: If the shape is not that of the options, or if a round's

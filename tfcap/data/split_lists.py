@@ -1,4 +1,4 @@
-"""Splits by their names, and lists of the images of a split."""
+"""Splits by name, and lists of the images of a split."""
 
 import dataclasses
 import os
@@ -19,19 +19,17 @@ _LISTS = {
     "val": ("Flickr_8k.devImages.txt", "splits/val.txt"),
     "test": ("Flickr_8k.testImages.txt", "splits/test.txt"),
 }
-_LAYOUT = (
-    "Give a list in JSON, or a text with one image id or file name a line."
-)
+_LAYOUT = "Give a JSON list, or a text with one image id or file name per line."
 
 
 def take_splits(
     whole: CaptionSplit, split: str | list[str] | None
 ) -> CaptionSplit:
-    """The images of some splits, which the file or lists beside it name.
+    """Selects the images of splits that the file or lists beside it define.
 
     Raises:
-        ValueError: If there is no such split or list, if a list names an
-            image that is not there, or if an image is in two of them.
+        ValueError: If a split or list does not exist, if a list names an
+            unknown image, or if an image is in two lists.
     """
     if any(whole.splits):
         names = choose_splits(split, Counter(whole.splits), whole.source)
@@ -47,7 +45,7 @@ def take_splits(
     split_of = {}
     for name, numbers in rows.items():
         for row in numbers:
-            # It would be trained on and tested on.
+            # It would be used for both training and testing.
             if row in split_of:
                 problem = f"{whole.filenames[row]!r} is in another split, too"
                 hint = "Keep each image in one list."
@@ -71,7 +69,7 @@ def _lists_beside(path, split):
     if not existing:
         raise ValueError(
             "`split` must be left out for a file without splits, unless lists "
-            f"of their images are beside it. Received: split={split!r}, path="
+            f"of its images are beside it. Received: split={split!r}, path="
             f"{path!r}, and no {_LISTS['train'][0]} in its folder. Take the "
             "images of a list by `select(read_image_ids(list))`."
         )
@@ -82,19 +80,18 @@ def read_image_ids(path: str | os.PathLike) -> list:
     """Reads the image ids of a split from a list.
 
     Args:
-        path: String or path, gzipped or not, of a list in JSON of ids or file
-            names, or of a text with one of them a line, as Flickr8k's
-            `Flickr_8k.trainImages.txt`. Blank lines are skipped, and a line
-            of digits alone is an integer, unless it begins with a zero, as
-            names do.
+        path: String or path of a file, gzipped or not: a JSON list of ids or
+            file names, or a text with one of them per line, such as
+            Flickr8k's `Flickr_8k.trainImages.txt`. Blank lines are skipped. A
+            line of digits is an integer unless it begins with a zero.
 
     Returns:
-        List of distinct integers or strings, in the order of the file: what
-        `CaptionSplit.select()` takes.
+        List of distinct integers or strings, in the order of the file, for
+        `CaptionSplit.select()`.
 
     Raises:
-        ValueError: If the file is cut off or malformed, empty, or names an
-            image twice. Names the file, the entry, and what to do.
+        ValueError: If the file is cut off, malformed or empty, or names an
+            image twice. The message names the file, the entry and a remedy.
 
     Example:
 
@@ -108,7 +105,7 @@ def read_image_ids(path: str | os.PathLike) -> list:
 
     - Vedantam et al., Context-aware Captions from Context-agnostic
       Supervision, CVPR 2017, whose split of COCO (113,287, 5,000 and 5,000
-      images) Luo et al. 2018 and Vered et al. 2019 compare on
+      images) Luo et al. 2018 and Vered et al. 2019 use
     """
     content = read_bytes(path)
     lines = [line.strip() for line in read_lines(path, content)]
@@ -134,16 +131,15 @@ def read_image_ids(path: str | os.PathLike) -> list:
 def choose_splits(
     split: str | None, counts: dict, path: str | os.PathLike
 ) -> list:
-    """The names of the splits that are asked for.
+    """Returns the names of the requested splits.
 
     Args:
         split: String, names joined by a plus (`"train+restval"`), or
-            `"all"`; list of names; or None, which does where there is one
-            split only.
+            `"all"`; list of names; or None if there is only one split.
 
     Raises:
-        ValueError: If there is no such split, or if there are several and
-            none is asked for.
+        ValueError: If a requested split does not exist, or if `split` is None
+            and there are several.
 
     Example:
 
@@ -158,8 +154,8 @@ def choose_splits(
     if not names or not {*names} <= {*counts}:
         available = ", ".join(f"{name!r} ({n:,})" for name, n in counts.items())
         raise ValueError(
-            "`split` must be given where there are several, and must name "
-            f"splits of the file. Received: split={split!r}, path="
+            "`split` must name splits of the file, and must be given if there "
+            f"are several. Received: split={split!r}, path="
             f"{str(path)!r}. It has the splits {available}."
         )
     return names

@@ -1,4 +1,4 @@
-"""Batches that are functions of their step, as `tf.data` sets."""
+"""`tf.data` data sets of batches that are functions of the step."""
 
 import functools
 
@@ -8,19 +8,19 @@ from tfcap._printed import printed
 
 
 def step_pipeline(make, steps, fixed=True):
-    """A data set of what a function makes of each step.
+    """Makes a data set of a function's results at each step.
 
-    Elements come in the order of the steps, made two at a time in threads of
-    their own, a few ahead of what is asked for. Under a distribution strategy
-    each replica gets a part of every batch.
+    Elements come in the order of the steps. Two threads compute them a few
+    steps ahead. Under a distribution strategy each replica gets a part of
+    every batch.
 
     Args:
         make: Function from a step, an integer, to a structure of NumPy arrays
-            whose first axis is the batch. Names and shapes are taken from
-            that of the first step, of 0 where there are no steps.
+            whose first axis is the batch. Names and shapes are those of the
+            first step, or of step 0 if there are none.
         steps: Range of integers.
         fixed: Boolean, whether all batches have the size of the first. If
-            false, the size is not known beforehand.
+            false, the static size is unknown.
 
     Returns:
         `tf.data.Dataset` with static shapes.
@@ -53,13 +53,13 @@ def step_pipeline(make, steps, fixed=True):
 
 
 def resumable(dataset, steps_per_epoch, from_step):
-    """Tells `tfcap.training.Resume` how a data set begins at another step.
+    """Lets `tfcap.training.Resume` start a data set at another step.
 
     Args:
         dataset: `tf.data.Dataset` of the batches of all epochs.
         steps_per_epoch: Integer.
-        from_step: Function from an integer to the same without so many of its
-            first batches, which are not made for it.
+        from_step: Function from an integer n to the same data set without its
+            first n batches, which are not computed.
 
     Returns:
         The data set, with these two attributes.
@@ -70,7 +70,7 @@ def resumable(dataset, steps_per_epoch, from_step):
 
 
 def batch_spec(batch, fixed=False):
-    """Structure of `tf.TensorSpec` of the arrays of a batch."""
+    """Returns the structure of `tf.TensorSpec` of a batch."""
     import tensorflow as tf
 
     def spec(values):
@@ -81,7 +81,7 @@ def batch_spec(batch, fixed=False):
 
 
 def shared_by_rows(dataset):
-    """The same data set, of every batch of which each worker reads its rows."""
+    """Makes each worker read its rows of every batch of a data set."""
     import tensorflow as tf
 
     options = tf.data.Options()
@@ -91,13 +91,12 @@ def shared_by_rows(dataset):
 
 
 def check_batch_size(size: int, total: int | None = None, of: str = ""):
-    """Rejects a size that makes no batch.
+    """Rejects a batch size below 1 or above the number of rows.
 
     Args:
         size: B.
-        total: Number of things that batches are full of; None where the last
-            batch may be smaller.
-        of: The things, in the plural.
+        total: Number of rows; None if the last batch may be smaller.
+        of: What the rows are, in the plural.
     """
     if size < 1 or total is not None and size > total:
         there = "" if total is None else f" with {total} {of}"
@@ -108,7 +107,7 @@ def check_batch_size(size: int, total: int | None = None, of: str = ""):
 
 
 def row_pipeline(make, total: int, batch_size):
-    """A data set of all rows once, in their order.
+    """Makes a data set of all rows once, in order.
 
     Args:
         make: Function from row numbers, an integer array of shape `(B,)`, to
@@ -148,11 +147,11 @@ class StepBatches:
     fixed = True
 
     def dataset(self, epochs: int = 1, start_step: int = 0):
-        """Training batches from a global step to the end of the last epoch.
+        """Returns training batches from a global step to the end of the run.
 
         Args:
-            epochs: Integer, epochs of the whole run, those before
-                `start_step` included. Defaults to `1`.
+            epochs: Integer, epochs of the whole run, including those before
+                `start_step`. Defaults to `1`.
             start_step: Integer, first global step. Defaults to `0`.
 
         Returns:
@@ -167,9 +166,9 @@ class StepBatches:
 
 
 class RowBatches(StepBatches):
-    """Batches of rows that come once in an epoch, in another order in each.
+    """Batches of rows, shuffled anew in each epoch.
 
-    A subclass has `inputs(rows)`, too, which makes the inputs of some rows.
+    A subclass also has `inputs(rows)`, which returns the inputs of some rows.
 
     Args:
         total: Integer, rows of an epoch.
@@ -185,39 +184,39 @@ class RowBatches(StepBatches):
         self.batch_size = batch_size
         self.seed = seed
         self.shuffle = shuffle
-        # One order serves an epoch; steps may be made out of order.
+        # Kept for two epochs, since steps may be computed out of order.
         self._order = functools.lru_cache(maxsize=2)(self.draw_order)
 
     @property
     def steps_per_epoch(self):
-        """Whole batches in an epoch; the rest waits for another order."""
+        """Whole batches in an epoch; the remaining rows are left out."""
         return self.total // self.batch_size
 
     def evaluation(self, batch_size: int | None = None):
-        """All rows once, in their order, the last batch perhaps smaller.
+        """Returns all rows once, in order; the last batch may be smaller.
 
         Args:
             batch_size: Integer. Defaults to that of the training batches.
 
         Returns:
-            `tf.data.Dataset` of pairs: the dict of inputs, without what is
-            drawn, and the row numbers `(B,)`.
+            `tf.data.Dataset` of pairs: the dict of inputs, without anything
+            random, and the row numbers `(B,)`.
         """
         size = batch_size or self.batch_size
         return row_pipeline(self.inputs, len(self), size)
 
     def draw_order(self, epoch):
-        """Order of the rows of an epoch."""
+        """Returns the order of the rows in an epoch."""
         if not self.shuffle:
             return np.arange(self.total)
         return self.rng(0, epoch).permutation(self.total)
 
     def rows(self, step):
-        """The rows of the batch of a global step."""
+        """Returns the rows of the batch of a global step."""
         epoch, index = divmod(int(step), self.steps_per_epoch)
         start = index * self.batch_size
         return self._order(epoch)[start : start + self.batch_size]
 
     def rng(self, purpose, step):
-        """Random generator of a purpose, a number, at a step or epoch."""
+        """Returns the generator of a purpose, a number, at a step or epoch."""
         return np.random.default_rng([self.seed, purpose, int(step)])

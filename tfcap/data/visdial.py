@@ -24,11 +24,11 @@ def load_visdial(
 ) -> VisDialSplit:
     """Loads a VisDial file, version 0.9 or 1.0, of any split.
 
-    Every index is checked, so that a damaged file is found here rather than
-    hours into a training. Keys that are not known are skipped. In a test
-    file (`"split": "test"`) options and the last answer may be missing;
-    elsewhere only `gt_index` may be: it is then found among the options. A
-    dialog's `suggested_split` is kept in `tags`.
+    Every index is checked, so that a damaged file is rejected here rather than
+    hours into training. Unknown keys are ignored. In a test file (`"split":
+    "test"`) options and the last answer may be missing. Elsewhere only
+    `gt_index` may be missing, and is then found among the options. A dialog's
+    `suggested_split` is kept in `tags`.
 
     Args:
         path: String or path of a `visdial_*.json`, gzipped or not.
@@ -39,8 +39,8 @@ def load_visdial(
         A `VisDialSplit`.
 
     Raises:
-        ValueError: If a file is cut off or malformed; names the file, the
-            dialog, and what to do.
+        ValueError: If a file is cut off or malformed. The message names the
+            file, the dialog and a remedy.
     """
     content = read_json(path, object_hook=_compact)
     data = field(path, "", content, "data", "an object", _FIX)
@@ -93,7 +93,7 @@ def _texts(path, data, name):
 
 
 def _read_rounds(path, places, talks, questions, answers, hidden):
-    """Tables of indices of the rounds of all dialogs, -1 where none is."""
+    """Reads the indices of the rounds of all dialogs, -1 where absent."""
     shape = len(talks), max(map(len, talks), default=0)
     turns = itertools.chain.from_iterable(talks)
     listed = (turn.get("answer_options") for turn in turns)
@@ -144,10 +144,10 @@ def _read_rounds(path, places, talks, questions, answers, hidden):
 
 
 def _compact(record):
-    """Packs a round's options while parsing: a tenth of the memory."""
+    """Packs a round's options into a tenth of the memory while parsing."""
     options = record.get("answer_options")
     if isinstance(options, list):
-        # What is not a list of integers stays, and is rejected by its place.
+        # Lists of other things are rejected later, with their place.
         with contextlib.suppress(TypeError, OverflowError):
             record["answer_options"] = array("i", options)
     return record
@@ -158,7 +158,7 @@ def load_relevance(
 ) -> NDArray:
     """Reads VisDial's dense annotations.
 
-    Annotations of other images than those asked for are skipped.
+    Annotations of other images are ignored.
 
     Args:
         path: String or path of the published file: a list of objects with
@@ -195,7 +195,7 @@ def load_relevance(
             problem = f"`{key}` are not {expected} numbers from 0 to 1"
             raise malformed(path, where, problem, _FIX)
         if not np.isnan(relevance[row, turn - 1]).all():
-            problem = "the round is annotated again"
+            problem = "the round is annotated twice"
             raise malformed(path, where, problem, "Keep one annotation of it.")
         relevance[row, turn - 1, :expected] = values
     if entries and np.isnan(relevance).all():

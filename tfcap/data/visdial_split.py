@@ -33,18 +33,18 @@ def question_tokens(text):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class VisDialSplit:
-    """Dialogs about images, with the answers that each question may choose.
+    """Dialogs about images, with the answer options of each question.
 
-    Texts are kept once, in three lists; dialogs refer to them by index, and
-    what is absent (the rounds of a short dialog, the hidden answers of the
-    test split) has index -1. M is the number of dialogs, R of rounds, N of
+    Each text is kept once, in one of three lists; dialogs refer to it by index.
+    The index of an absent text (rounds of a short dialog, hidden answers of
+    the test split) is -1. M is the number of dialogs, R of rounds, N of
     options (10 and 100 in the published files).
 
     Attributes:
         image_ids: Integer array of shape `(M,)`.
         captions: List of M strings.
         questions: List of the distinct questions.
-        answers: List of the distinct answers, which the options are part of.
+        answers: List of the distinct answers, including the options.
         question_index: Integer array of shape `(M, R)`, into `questions`.
         answer_index: Integer array of shape `(M, R)`, into `answers`.
         options: Integer array of shape `(M, R, N)`, into `answers`.
@@ -52,8 +52,8 @@ class VisDialSplit:
             answer.
         relevance: Float array of shape `(M, R, N)` with the dense
             annotations, NaN where there are none; or None.
-        tags: String array of shape `(M,)`, a note that a file may carry for
-            each dialog (such as a proposed split), empty where it has none.
+        tags: String array of shape `(M,)`, a note on each dialog, such as a
+            proposed split; empty where there is none.
         source: String, the file that the dialogs were read from.
 
     Reference:
@@ -94,7 +94,7 @@ class VisDialSplit:
         )
 
     def select(self, rows: NDArray) -> "VisDialSplit":
-        """The dialogs at some rows; the lists of texts stay whole.
+        """Selects the dialogs at some rows, with all lists of texts.
 
         Args:
             rows: Integer array of row numbers, or Boolean array of shape
@@ -106,7 +106,7 @@ class VisDialSplit:
         rows = np.arange(len(self))[rows]
         part = rows
         if len(rows) and (np.diff(rows) == 1).all():
-            # The options of neighbors, 500 MB, need no copy.
+            # Consecutive rows need no copy of the options, 500 MB.
             part = slice(rows[0], rows[-1] + 1)
         arrays = {
             field.name: getattr(self, field.name)[part]
@@ -117,7 +117,7 @@ class VisDialSplit:
         return dataclasses.replace(self, captions=captions, **arrays)
 
     def word_counts(self) -> Counter:
-        """How often words are said.
+        """Counts how often each word occurs.
 
         Captions count once each, questions and answers as often as they
         occur; other options do not count.

@@ -13,15 +13,15 @@ def clip_score(image, candidate, weight=2.5):
     weight * max(cos(image, candidate), 0)
     ```
 
-    Any model that embeds images and texts into one space will do; what papers
-    report is CLIP ViT-B/32 with "A photo depicts " before each caption. The
-    convention is that of the authors: `weight` 2.5, negative cosines count 0.
-    PAC-S is the same of CLIP fine-tuned with generated images and captions.
-    Elsewhere the name stands for `100 * cos` without a prefix (torchmetrics).
+    Embeddings may come from any model with one space for images and texts.
+    Papers report CLIP ViT-B/32 with "A photo depicts " before each caption, and
+    `weight` 2.5. PAC-S is the same score with CLIP fine-tuned on generated
+    images and captions. CLIPScore of torchmetrics is `100 * cos`, without a
+    prefix.
 
     Args:
-        image: Float tensor of shape `(..., D)`, embeddings of images, of any
-            length.
+        image: Float tensor of shape `(..., D)`, embeddings of images, not
+            necessarily normalized.
         candidate: Float tensor of shape `(..., D)`, embeddings of captions.
             The leading axes broadcast: `(B, 1, D)` with `(B, S, D)` scores
             samples.
@@ -41,8 +41,8 @@ def clip_score(image, candidate, weight=2.5):
 
     - Hessel et al., CLIPScore: A Reference-free Evaluation Metric for Image
       Captioning, EMNLP 2021, section 3. Their code embeds in half precision
-      on a GPU and normalizes with a version of NumPy that matters; here all
-      is at least float32.
+      on a GPU, and its normalization depends on the version of NumPy; here
+      everything is at least float32.
     - Sarto et al., Positive-Augmented Contrastive Learning for Image and
       Video Captioning Evaluation, CVPR 2023
     """
@@ -59,7 +59,7 @@ def ref_clip_score(
                   max(max_r cos(candidate, references[r]), 0))
     ```
 
-    `weight` applies to the image alone. Where either side is 0, so is the
+    `weight` applies to the image term only. If either term is 0, so is the
     score.
 
     Args:
@@ -83,26 +83,26 @@ def ref_clip_score(
 
     Reference:
 
-    - Hessel et al., EMNLP 2021, section 3. The paper clips the nearness to
-      references at 0; their code does not, and gives a negative score where
-      no reference is near. The paper is followed.
+    - Hessel et al., EMNLP 2021, section 3. As in the paper, the cosine to the
+      references is clipped at 0; the authors' code does not clip it, and may
+      return a negative score.
     """
     nearest = _nearest(candidate, references, reference_mask)
     return _harmonic_mean(clip_score(image, candidate, weight), nearest)
 
 
 def _nearest(candidate, references, mask):
-    """Largest cosine to a reference that is there, at least 0."""
+    """Computes the largest cosine to a present reference, at least 0."""
     check_shape(references, "... N D", "references")
     references = ops.convert_to_tensor(references)
     if references.shape[-2] == 0:
         raise ValueError(
-            "`references` must hold at least one reference an image. "
+            "`references` must hold at least one reference per image. "
             f"Received: references.shape={tuple(references.shape)}. Use "
             "`clip_score()` where there are none."
         )
     if mask is not None:
-        # What is not there has a cosine of 0, and no gradient.
+        # Absent references have a cosine of 0 and no gradient.
         there = ops.cast(mask, "bool")[..., None]
         references = ops.where(there, references, 0)
     candidate = ops.expand_dims(ops.convert_to_tensor(candidate), -2)
@@ -115,14 +115,15 @@ def _cosine(left, right, name):
     sizes = left.shape[-1], right.shape[-1]
     if None not in sizes and sizes[0] != sizes[1]:
         raise ValueError(
-            f"`{name}` must be of the space of the other embeddings. "
-            f"Received: {left.shape[-1]} and {right.shape[-1]} features."
+            f"`{name}` must have as many features as the other embeddings. "
+            f"Received: {left.shape[-1]} and {right.shape[-1]} features. Use "
+            "embeddings of one model."
         )
     return ops.sum(ops.multiply(left, right), axis=-1)
 
 
 def _unit(embedding):
-    """Scales to length 1; what has no length stays 0, without gradient."""
+    """Normalizes to length 1; zero vectors stay 0, without gradient."""
     embedding = at_least_float32(ops.convert_to_tensor(embedding))
     square = ops.sum(embedding * embedding, axis=-1, keepdims=True)
     long = square > 0

@@ -14,15 +14,15 @@ class CollapseRatio(keras.metrics.Metric):
     ratio = sum(loss) / (2 * margin * B)
     ```
 
-    Training against hardest negatives is known to fail in one way: all images
-    and texts are embedded in one point, each hinge is the margin, and the loss
-    rests at `2 * margin * B`. At a ratio of 1 for some epochs, that is what
-    has happened; a `tfcap.training.CollapseWarning` says so. With summed or
-    blended negatives the denominator is what the collapsed loss would be
-    then: the margin for every negative.
+    Training with hardest negatives can collapse: all images and texts get one
+    embedding, each hinge equals the margin, and the loss stays at
+    `2 * margin * B`. A ratio of 1 for some epochs indicates a collapse;
+    `tfcap.training.CollapseWarning` reports it. With summed or blended
+    negatives the denominator is their collapsed loss, the margin for every
+    negative.
 
     Args:
-        loss: `tfcap.losses.HingeRetrievalLoss`, the one that is trained with.
+        loss: `tfcap.losses.HingeRetrievalLoss`, the training loss.
         name: String. Defaults to `"collapse_ratio"`.
         dtype: String, optional.
 
@@ -40,8 +40,8 @@ class CollapseRatio(keras.metrics.Metric):
 
     Reference:
 
-    - Faghri et al., VSE++, BMVC 2018, whose released code is asked about a
-      loss that stays at `2 * margin * B`
+    - Faghri et al., VSE++, BMVC 2018; users of the released code report a loss
+      that stays at `2 * margin * B`
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class CollapseRatio(keras.metrics.Metric):
                 f"Received: loss={loss!r}."
             )
         self.loss = loss
-        # Sums, so that replicas add up.
+        # Sums can be added over replicas.
         self.total = self.add_variable((), "zeros", name="total")
         self.collapsed = self.add_variable((), "zeros", name="collapsed")
 

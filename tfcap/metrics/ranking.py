@@ -1,4 +1,4 @@
-"""Ranks of the truth among candidates, and what is made of them, in NumPy."""
+"""Ranks of the truth among candidates, and their metrics, in NumPy."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ def candidate_ranks(scores, truth, valid=None):
     rank   = 1 + better + equal / 2
     ```
 
-    With the mean rank of a tie, a scorer that cannot tell candidates apart
-    gets chance level.
+    A tie gets its mean rank, so that a scorer that gives all candidates one
+    score is at chance level.
 
     Args:
         scores: Float array of shape `(..., N)`, higher is better.
@@ -26,8 +26,8 @@ def candidate_ranks(scores, truth, valid=None):
         Float64 array of shape `(...)`, 1 is best; NaN for absent rows.
 
     Raises:
-        ValueError: If a score that takes part is NaN, or `truth` points
-            outside the row or at an invalid candidate.
+        ValueError: If the score of a valid candidate is NaN, or if `truth` is
+            not the index of a valid candidate.
 
     Example:
 
@@ -38,8 +38,8 @@ def candidate_ranks(scores, truth, valid=None):
 
     Reference:
 
-    - Lu et al.'s evaluation code counts what is strictly better, so that a
-      scorer that cannot tell candidates apart would be perfect
+    - Lu et al.'s evaluation code counts only strictly better candidates, so
+      that equal scores for all would be a perfect ranking
     """
     scores, truth = np.asarray(scores), np.asarray(truth)
     if scores.shape[:-1] != truth.shape:
@@ -72,8 +72,8 @@ def candidate_ranks(scores, truth, valid=None):
 def ordinal_ranks(scores, valid=None):
     """Ranks all candidates of each row by score, without ties.
 
-    What a challenge wants submitted: a permutation of 1..N for each question,
-    1 for the best. Candidates of one score are ranked in the order of the
+    Challenges require this format: a permutation of 1..N for each question, 1
+    for the best. Candidates with equal scores are ranked in the order of the
     list.
 
     Args:
@@ -86,7 +86,7 @@ def ordinal_ranks(scores, valid=None):
         valid ones of its row; 0 for the others.
 
     Raises:
-        ValueError: If a score that takes part is NaN.
+        ValueError: If the score of a valid candidate is NaN.
 
     Example:
 
@@ -99,7 +99,7 @@ def ordinal_ranks(scores, valid=None):
     valid = valid.astype(bool)
     _refuse_nan(scores, valid)
     # Stable, and invalid candidates come after a valid one of minus infinity.
-    # Turned round twice, since not every number has a negative.
+    # Reversed twice, since unsigned scores cannot be negated.
     ascending = np.lexsort((scores[..., ::-1], valid[..., ::-1]))
     order = scores.shape[-1] - 1 - ascending[..., ::-1]
     ranks = np.empty(scores.shape, np.int32)
@@ -109,21 +109,21 @@ def ordinal_ranks(scores, valid=None):
 
 
 def tied_rank(better, equal, truths=1):
-    """Rank of the first of some truths that tie with wrong candidates.
+    """Computes the expected rank of the first of several tied truths.
 
     ```
     rank = 1 + better + equal / (truths + 1)
     ```
 
-    In a random order, `truths` truths cut the `equal` wrong candidates into
-    `truths + 1` parts of one expected length, of which one stands before the
-    first truth.
+    In a random order, the truths divide the `equal` wrong candidates into
+    `truths + 1` parts of equal expected length; one part precedes the first
+    truth.
     """
     return 1.0 + better + 1 / (1 + np.asarray(truths)) * equal
 
 
 def ndcg(scores, relevance):
-    """Normalized discounted cumulative gain of each row, as VisDial v1.0's.
+    """Normalized discounted cumulative gain of each row, as in VisDial v1.0.
 
     ```
     k    = number of candidates with relevance > 0
@@ -131,21 +131,20 @@ def ndcg(scores, relevance):
     ndcg = dcg / (dcg of the candidates sorted by relevance)
     ```
 
-    Candidates of one score share the mean discount of the ranks that they
-    occupy, which is what a random order gives on average. The challenge's code
-    breaks ties by position.
+    Candidates with equal scores share the mean discount of their ranks, the
+    average over random orders. The challenge's code breaks ties by position.
 
     Args:
         scores: Float array of shape `(..., N)`, higher is better.
         relevance: Float array of shape `(..., N)`, at least 0; negative for a
-            candidate that takes no part.
+            candidate to ignore.
 
     Returns:
-        Float64 array of shape `(...)` in `[0, 1]`; NaN for rows in which
-        nothing is relevant.
+        Float64 array of shape `(...)` in `[0, 1]`; NaN for rows without a
+        relevant candidate.
 
     Raises:
-        ValueError: If a score that takes part is NaN.
+        ValueError: If the score of a candidate that is not ignored is NaN.
 
     Example:
 

@@ -11,7 +11,7 @@ from tfcap.metrics.ranking import candidate_ranks
 from tfcap.metrics.ranking import ndcg
 
 RECALLS = (1, 5, 10)
-#: How the table prints what `RetrievalReport.rows()` holds.
+#: Title and format of the columns of a printed `RetrievalReport`.
 FORMATS = {
     **{f"r@{k}": (f"R@{k}", ".2f") for k in RECALLS},
     "median_rank": ("median", ".6g"),
@@ -24,9 +24,7 @@ FORMATS = {
 class RankingReport:
     """Accumulates MRR, R@k, mean rank and NDCG.
 
-    Holds sums only, so a split of any size fits.
-
-    Ties count as their mean rank.
+    Only sums are kept, so a split may have any size. Ties get their mean rank.
 
     Example:
 
@@ -91,11 +89,11 @@ class RankingReport:
 
 
 class RetrievalReport:
-    """Ranks of a retrieval in both directions; printed, a table.
+    """Ranks of retrieval in both directions, printed as a table.
 
-    Made by `evaluate_retrieval()`. The ranks of all queries are kept, for
-    intervals and for a look at the failures. Its `result()` is what
-    `tfcap.training.EvaluationCallback` adds to the logs of a training run.
+    `evaluate_retrieval()` returns it. The ranks of all queries are kept, for
+    intervals and for finding failures. `tfcap.training.EvaluationCallback` adds
+    its `result()` to the logs of a training run.
 
     Args:
         image_ranks: Float array of shape `(B,)`, each image's rank of its
@@ -119,7 +117,7 @@ class RetrievalReport:
         self.text_ranks = np.asarray(text_ranks, "float64")
 
     def rows(self):
-        """The metrics of each direction.
+        """Returns the metrics of each direction.
 
         Returns:
             Dict of `"image_to_text"` and `"text_to_image"`, each a dict of
@@ -132,7 +130,7 @@ class RetrievalReport:
         }
 
     def result(self):
-        """The same in one dict, such as `"text_to_image_r@1"`."""
+        """Returns them in one dict, with keys such as `"text_to_image_r@1"`."""
         return {
             f"{direction}_{name}": value
             for direction, row in self.rows().items()
@@ -151,7 +149,7 @@ class RetrievalReport:
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Lines of a table, the first column to the left, others to the right."""
+    """Returns the lines of a table, its first column aligned to the left."""
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows)]
     return [
@@ -176,16 +174,16 @@ def _row(ranks):
 
 
 def answer_prior(train: Any, test: Any) -> RankingReport:
-    """Ranks the candidates of a split by how often they are training answers.
+    """Ranks the candidates of a split by their frequency as training answers.
 
-    A baseline that sees neither image, question nor history.
+    This baseline ignores image, question and history.
 
     Args:
         train: `tfcap.data.EncodedDialogs`, whose human answers are counted.
         test: `tfcap.data.EncodedDialogs` with candidates.
 
     Returns:
-        `RankingReport`. Candidates that are no training answer are ties.
+        `RankingReport`. Candidates that are not training answers tie.
 
     Example:
 

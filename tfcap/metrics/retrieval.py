@@ -1,4 +1,4 @@
-"""Ranks of whole pools in both directions, a tile of the scores at a time."""
+"""Retrieval ranks in both directions, computed by tiles of the scores."""
 
 import keras
 import numpy as np
@@ -29,29 +29,30 @@ def evaluate_retrieval(
     text's rank of image = rank of its image among all images
     ```
 
-    Ranks are counted, not sorted: how many score higher, and how many the
-    same. Each tile of the matrix is computed once, serves both directions and
-    is dropped, so memory is that of the embeddings and a few tiles. A truth is
-    compared as the entry of the very matrix that its rivals stand in; computed
-    apart, it would differ in its last bits and break ties.
+    Ranks are computed by counting higher and equal scores. Each tile of the
+    matrix is computed once, used for both directions and discarded, so only the
+    embeddings and a few tiles are in memory. The score of a truth is read from
+    the same matrix as the others; computed separately, it could differ in its
+    last bits and break ties.
 
     Args:
         images: Float tensor of shape `(B, D)`, embeddings of images.
         texts: Float tensor of shape `(M, D)`, embeddings of texts.
         ids: Integer array of shape `(M,)`, each text's row of `images`; -1
-            for a text of none of them, which only distracts. Defaults to
-            `None`: the m-th text is the m-th image's.
+            for a distractor, a text of none of them. Defaults to `None`: text
+            m belongs to image m.
         scores: Instead of embeddings, tensor or array of shape `(B, M)`.
             Defaults to `None`.
-        block_size: Integer; a tile holds at most its square of scores, or
-            all the texts of an image. Defaults to `4096`.
+        block_size: Integer. A tile holds at most `block_size**2` scores, or
+            all texts of an image. Defaults to `4096`.
 
     Returns:
         `RetrievalReport`.
 
     Raises:
-        ValueError: If scores are NaN or embeddings not finite, `ids` points
-            to no image, or arguments do not fit together.
+        ValueError: If a score is NaN, if an embedding is not finite, if an
+            entry of `ids` is not a row of `images`, or if arguments do not fit
+            together.
 
     Example:
 
@@ -88,8 +89,8 @@ def _checked_ids(ids, shape):
     if ids is None:
         if images != texts:
             raise ValueError(
-                "`ids` must say which image each text is of, unless there "
-                f"are as many. Received: ids=None for {images} images and "
+                "`ids` must give the image of each text if their numbers "
+                f"differ. Received: ids=None for {images} images and "
                 f"{texts} texts. For n texts an image in order, pass "
                 "`np.repeat(np.arange(images), n)`."
             )
@@ -110,7 +111,7 @@ def _checked_ids(ids, shape):
 
 
 class DotProducts:
-    """Scores of embeddings: `images @ texts.T`, half precision in float32.
+    """Scores of embeddings, `images @ texts.T`, at least in float32.
 
     Args:
         images: Float tensor of shape `(B, D)`.
@@ -129,9 +130,9 @@ class DotProducts:
         self._images, self._texts = images, texts
 
     def against(self, columns):
-        """Function from rows to the tensor of their scores, all finite."""
+        """Returns a function from rows to the tensor of their finite scores."""
         texts = _at_least_float32(_take(self._texts, columns))
-        # Laid out once for all rows.
+        # Transposed once for all rows.
         texts = ops.transpose(texts)
 
         def tile(rows):
@@ -141,7 +142,7 @@ class DotProducts:
 
 
 class MatrixScores:
-    """Scores that are there already, a file mapped to memory perhaps.
+    """Given scores, such as a memory-mapped array.
 
     Args:
         scores: Tensor or array of shape `(B, M)`.
@@ -155,7 +156,7 @@ class MatrixScores:
         self._scores = scores
 
     def against(self, columns):
-        """Function from rows to the tensor of their scores."""
+        """Returns a function from rows to the tensor of their scores."""
 
         def tile(rows):
             if isinstance(columns, slice):
@@ -171,7 +172,7 @@ def _at_least_float32(tensor):
     dtype = keras.backend.standardize_dtype(tensor.dtype)
     if dtype in ("float32", "float64"):
         return tensor
-    # Exact; and on CPUs the kernels for half precision are slow.
+    # The cast is exact, and half precision is slow on CPUs.
     return ops.cast(tensor, "float32" if dtype in NARROW else "float64")
 
 
@@ -184,7 +185,7 @@ def _take(tensor, chosen, axis=0):
 
 
 def _check_norms(embeddings, name):
-    """Squared norms that are finite bound all dot products, so none is NaN."""
+    """Rejects infinite norms; finite ones bound all dot products."""
     squares = ops.sum(ops.square(_at_least_float32(embeddings)), axis=1)
     bad = ~np.isfinite(ops.convert_to_numpy(squares))
     if bad.any():
@@ -196,7 +197,7 @@ def _check_norms(embeddings, name):
 
 
 def _ranked(tile, rows, columns):
-    """Rejects a tile with a NaN by its place in the matrix."""
+    """Rejects a tile with a NaN, and names its place in the matrix."""
     tile = _at_least_float32(ops.convert_to_tensor(tile))
     bad = ops.isnan(tile)
     if bool(ops.any(bad)):

@@ -1,4 +1,4 @@
-"""Tiles of a matrix of scores, and rivals of the truths counted in them."""
+"""Tiles of a score matrix, and counts of candidates above the truths."""
 
 import math
 from typing import NamedTuple
@@ -9,12 +9,12 @@ from keras import ops
 
 from tfcap.metrics.ranking import tied_rank
 
-#: Scores that stay in a cache while they are compared four times.
+#: Number of scores that stay in the CPU cache during four comparisons.
 STRIP = 2**17
 
 
 class RetrievalCounts:
-    """Of each query: candidates above its best truth, and those that tie."""
+    """Counts of candidates above, and tied with, each query's best truth."""
 
     def __init__(self, queries: int):
         self.own = np.full(queries, -np.inf)
@@ -24,18 +24,18 @@ class RetrievalCounts:
         self.equal = np.zeros(queries, "int64")
 
     def set_own(self, queries, scores):
-        """Notes the scores of the truths; a query has all of its at once."""
+        """Sets the scores of the truths, for a query all at once."""
         np.maximum.at(self.own, queries, scores)
         np.add.at(self.truths, queries, 1)
         np.add.at(self.best_truths, queries, scores == self.own[queries])
 
     def add(self, queries, above, equal):
-        """Adds what a tile holds, the truths themselves among the equal."""
+        """Adds the counts of a tile; the equal ones include the truths."""
         self.above[queries] += ops.convert_to_numpy(above)
         self.equal[queries] += ops.convert_to_numpy(equal)
 
     def ranks(self):
-        """Float array, one rank a query; NaN without a truth."""
+        """Returns the rank of each query, NaN without a truth."""
         wrong = self.equal - self.best_truths
         ranks = tied_rank(self.above, wrong, self.best_truths)
         return np.where(self.truths > 0, ranks, np.nan)
@@ -101,17 +101,17 @@ def compare_on_device(tile, row_own, column_own):
 
 
 def compare_on_host(tile, row_own, column_own):
-    """The same in NumPy, the faster way where a tile is in memory.
+    """Counts the same in NumPy, faster for a tile in host memory.
 
-    A backend widens its flags to integers before it adds them, which takes
-    most of the time. Here strips that stay in the cache are compared, and
-    their flags added as bytes.
+    Backends convert flags to integers before they add them, which takes most
+    of the time. Here, strips that stay in the cache are compared, and their
+    flags are added as bytes.
     """
     tile = np.asarray(tile)
     height, width = tile.shape
     counts = [np.zeros(n, "int64") for n in (height, height, width, width)]
     step = max(1, STRIP // max(width, 1))
-    # Rows of whole words; what fills them up stays false.
+    # Rows of whole 8-byte words; the padding stays false.
     flags = np.zeros((step, width + -width % 8), bool)
     for top in range(0, height, step):
         strip, own = tile[top : top + step], row_own[top : top + step]
@@ -125,7 +125,7 @@ def compare_on_host(tile, row_own, column_own):
 
 
 def _number_by_row(flags):
-    """Adds eight at once, in the bytes of a word, up to what a byte holds."""
+    """Adds eight flags at once, the bytes of a word, at most 255 words."""
     words, total = flags.view("uint64"), 0
     for i in range(0, words.shape[1], 255):
         sums = np.add.reduce(words[:, i : i + 255], axis=1).view("uint8")
@@ -146,19 +146,19 @@ def _on_host(tensor):
 
 
 def _entries(tile, rows):
-    """One entry of each column, as an array."""
+    """Returns one entry of each column, as an array."""
     width = tile.shape[1]
     flat = ops.reshape(tile, (-1,))
     return ops.convert_to_numpy(ops.take(flat, rows * width + np.arange(width)))
 
 
 class RetrievalTiles(NamedTuple):
-    """Rows and columns of tiles, laid so that few of them hold truths.
+    """Rows and columns of tiles, arranged so that few tiles hold truths.
 
-    Texts are taken in the order of their images, so the truths of a block of
-    rows stand in one block of columns. These tiles come first: with their own
-    scores known, every other tile can be counted, in both directions, when it
-    is computed, and is needed once.
+    Texts are sorted by image, so the truths of a block of rows are in one block
+    of columns. These tiles are computed first. As the scores of the truths are
+    then known, every other tile can be counted in both directions, and is
+    computed only once.
 
     Args:
         diagonal: List of pairs, a list of slices of rows and a slice of
@@ -175,12 +175,12 @@ class RetrievalTiles(NamedTuple):
     ids: np.ndarray
 
     def texts(self, columns):
-        """Numbers of the texts in some columns, a slice where it can be."""
+        """Returns the texts of some columns: a slice if they are in order."""
         return columns if self.order is None else self.order[columns]
 
 
 def lay_tiles(ids, shape, block_size) -> RetrievalTiles:
-    """Lays the tiles of a matrix.
+    """Arranges the tiles of a matrix.
 
     Args:
         ids: Integer array of shape `(M,)`, each text's image, or -1.
@@ -192,11 +192,11 @@ def lay_tiles(ids, shape, block_size) -> RetrievalTiles:
     if np.any(ids[1:] < ids[:-1]):
         order = np.argsort(ids, kind="stable")
         ids = ids[order]
-    # As many tiles along either side.
+    # Equal numbers of tiles along both sides.
     aspect = math.sqrt(max(shape[0], 1) / max(shape[1], 1))
     height = max(1, int(block_size * aspect))
     width = max(1, int(block_size / aspect))
-    # Of one size, as far as it goes, rather than with a narrow rest.
+    # Blocks of nearly one height, without a small remainder.
     height = math.ceil(shape[0] / max(1, math.ceil(shape[0] / height)))
     distractors = int(np.searchsorted(ids, 0))
     blocks = _blocks(ids, shape[0], distractors, height, width)
@@ -211,7 +211,7 @@ def lay_tiles(ids, shape, block_size) -> RetrievalTiles:
 
 
 def _blocks(ids, images, distractors, height, width):
-    """Rows, and the columns of their truths, until there are no rows."""
+    """Returns blocks of rows, each with the columns of their truths."""
     ends = np.searchsorted(ids, np.arange(images), "right")
     blocks, top, left = [], 0, distractors
     while top < images:
