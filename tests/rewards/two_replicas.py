@@ -134,7 +134,7 @@ def logs(strategy):
         return objective.loss(Episode(speaker, inputs))[1]
 
     found, sums = run(strategy, function, human, rows=HALVES), human.sum(-1)
-    for key, wanted in (("words", sums.mean()), ("words/std", sums.std())):
+    for key, wanted in (("words", sums.mean()), ("words_std", sums.std())):
         value = np.mean([each[f"weighted_sum/{key}"] for each in found])
         np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-6)
 

@@ -229,7 +229,7 @@ def gan1(
     >>> adam = keras.optimizers.Adam
     >>> training.compile({"generator": adam(5e-5), "discriminator": adam(5e-5)})
     >>> logs = training.train_on_batch(batch, return_dict=True)
-    >>> "discriminator_undo" in logs
+    >>> "discriminator/undo" in logs
     True
 
     Reference:
@@ -301,7 +301,7 @@ def gan2(
     >>> adam = keras.optimizers.Adam
     >>> training.compile({"generator": adam(5e-5), "discriminator": adam(5e-5)})
     >>> logs = training.train_on_batch(batch, return_dict=True)
-    >>> "discriminator_n_pair" in logs
+    >>> "discriminator/n_pair" in logs
     True
 
     Reference:
