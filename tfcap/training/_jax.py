@@ -48,7 +48,7 @@ def graph(function: Callable, *parts: Any) -> Callable:
     Args:
         parts: Networks and decoders that the function reads.
     """
-    layers = [x for x in map(layer_of, parts) if x is not None]
+    layers = [x for x in map(_layer_of, parts) if x is not None]
     found = {id(v): v for layer in layers for v in layer.variables}
     variables = ([*found.values()],)
 
@@ -68,7 +68,7 @@ def graph(function: Callable, *parts: Any) -> Callable:
     return call
 
 
-def layer_of(part: Any) -> Any:
+def _layer_of(part: Any) -> Any:
     """The layer with what a network or a decoder keeps, or `None`."""
     if isinstance(part, keras.layers.Layer):
         return part
@@ -159,8 +159,8 @@ def apply_if_finite(model: keras.Model, updates: list, causes: tuple) -> Any:
     Returns:
         Float32 vector of them all; `train_function()` raises on the host.
     """
-    model.causes = causes = [[*cause] for cause in causes], causes
-    values = [v for cause in causes[1] for v in cause.values()]
+    model.causes = [[*cause] for cause in causes]
+    values = [v for cause in causes for v in cause.values()]
     found = jnp.stack([jnp.asarray(v, "float32") for v in values])
     finite = jnp.isfinite(found).all()
     for update in updates:
@@ -172,7 +172,6 @@ def apply_if_finite(model: keras.Model, updates: list, causes: tuple) -> Any:
         for group in zip(own, before, after):
             for variable, old, new in zip(*group):
                 variable.assign(jnp.where(finite, new, old))
-    model.causes = causes[0]
     return found
 
 
@@ -200,12 +199,11 @@ def train_function(model: keras.Model) -> Callable:
     else:
         turns = {model.playing(turn) for turn in range(model.period)}
         steps = {names: step_of(names) for names in turns}
+        ids = [id(v) for v in model.non_trainable_variables]
+        index = ids.index(id(model.turn))
 
         def take(state, data):
-            turn = 0
-            if model.period > 1:
-                index = [id(v) for v in model.non_trainable_variables]
-                turn = int(state[1][index.index(id(model.turn))])
+            turn = int(state[1][index]) if model.period > 1 else 0
             return steps[model.playing(turn)](state, data)
 
     def run(state, data):
@@ -229,12 +227,11 @@ def _give_back(model, state):
 def _told(causes, found):
     """Names and values of the first causes that are not finite."""
     values = iter(found.tolist())
-    for names in causes:
-        told = [(name, next(values)) for name in names]
-        bad = [f"{n} is {v}" for n, v in told if not np.isfinite(v)]
-        if bad:
-            return ", ".join(bad)
-    raise AssertionError(found)
+    told = (
+        [f"{n} is {v}" for n, v in zip(names, values) if not np.isfinite(v)]
+        for names in causes
+    )
+    return ", ".join(next(bad for bad in told if bad))
 
 
 def by_scores(model: keras.Model, function: Callable) -> tuple[Any, list]:

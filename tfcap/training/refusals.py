@@ -4,6 +4,8 @@ from typing import Any
 
 import keras
 
+from tfcap.training.backends import backend
+
 #: Of `compile()`: the objective is the loss, and logs its own means.
 _OBJECTIVES = ("loss", "loss_weights", "metrics", "weighted_metrics")
 #: Of an optimizer, what Keras would do to each replica's gradient alone.
@@ -68,7 +70,7 @@ def checked_optimizers(model: Any, optimizer: Any, options: dict) -> list:
                 "it a term of the objective, such as your own estimator, or a "
                 "callback."
             )
-    strategy = getattr(model, "distribute_strategy", None)
+    strategy = backend.strategy_of(model)
     replicas = strategy.num_replicas_in_sync if strategy else 1
     steps = options.get("steps_per_execution", 1)
     whole = model.clipped_ratio or model.period > 1
