@@ -495,10 +495,7 @@ def _row_log_probs(logits, words):
     # A negative id, such as that of what is padded with -1, counts from the
     # end, as in a gather.
     words = tf.cast(words, tf.int32)
-    words = tf.where(words < 0, words + tf.shape(logits)[-1], words)
-
-    def pick(tensor, words):
-        return tf.gather(tensor, words, batch_dims=1)
+    words = tf.where(words < 0, words + ops.shape(logits)[-1], words)
 
     @tf.custom_gradient
     def scores(logits):
@@ -506,19 +503,33 @@ def _row_log_probs(logits, words):
         # of a channel that draws the words.
         chances = tf.nn.softmax(logits)
         best = likeliest_words(logits)
-        known = tf.math.log(pick(chances, best))
-        most = pick(logits, best)
+        known = tf.math.log(entry_of_rows(chances, best))
+        most = entry_of_rows(logits, best)
 
         def slopes(upstream):
             indices = tf.stack([tf.range(tf.size(words)), words], axis=-1)
-            own = upstream * (1.0 - pick(chances, words))
+            own = upstream * (1.0 - entry_of_rows(chances, words))
             others = chances * -upstream[:, None]
             return tf.tensor_scatter_nd_update(others, indices, own)
 
-        own = tf.maximum(pick(logits, words) - most + known, IMPOSSIBLE)
+        own = tf.maximum(
+            entry_of_rows(logits, words) - most + known, IMPOSSIBLE
+        )
         return tf.where(most > IMPOSSIBLE, own, math.nan), slopes
 
     return scores(logits)
+
+
+def entry_of_rows(tensor: Any, index: Any) -> Any:
+    """Takes one entry of each row: `(n, K, ...)` at `(n,)` to `(n, ...)`.
+
+    Keras' `take_along_axis()` transposes the whole tensor on TensorFlow.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return tensor[ops.arange(index.shape[0]), index]
+    import tensorflow as tf
+
+    return tf.gather(tensor, index, batch_dims=1)
 
 
 def likeliest_words(logits: Any) -> Any:

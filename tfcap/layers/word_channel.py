@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from tfcap._ops import SeedGenerator
@@ -23,6 +24,7 @@ from tfcap._ops.replicas import is_held
 from tfcap._ops.replicas import is_schedule
 from tfcap._ops.replicas import schedule_config
 from tfcap._ops.replicas import traced_function
+from tfcap._ops.sequences import entry_of_rows
 from tfcap.layers._fast import WordIds
 from tfcap.layers._fast import cast_words
 from tfcap.layers._fast import ids_of_words
@@ -64,25 +66,21 @@ def sample_words(probabilities: Any, uniform: Any) -> Any:
     mass = ops.sum(padded, axis=-1)  # (rows, blocks)
     cumulative = ops.cumsum(mass, axis=-1)
     uniform = ops.minimum(ops.cast(uniform, "float32"), LARGEST_UNIFORM)
-    target = uniform[:, None] * cumulative[:, -1:]
+    target = ops.expand_dims(uniform, -1) * cumulative[:, -1:]
     block = _first(ops.logical_and(cumulative > target, mass > 0))
-    # By rows: along an axis, the whole tensor would be transposed.
-    rows = ops.arange(ops.shape(block)[0], dtype="int32") * blocks + block
-    here = ops.take(ops.reshape(padded, (-1, width)), rows, axis=0)
-    before = ops.take_along_axis(cumulative - mass, block[:, None], axis=1)
-    inside = before + ops.cumsum(here, axis=-1) > target
-    word = _first(ops.logical_and(inside, here > 0))
+    here = entry_of_rows(padded, block)  # (rows, width)
+    before = entry_of_rows(cumulative - mass, block)
+    before = ops.expand_dims(before, -1)
+    possible = here > 0
+    inside = ops.logical_and(
+        before + ops.cumsum(here, axis=-1) > target, possible
+    )
     # Rounding may leave the target beyond the block's own sum: then the word
     # is the block's last possible one.
-    possible = ops.arange(1, width + 1, dtype="int32") * ops.cast(
-        here > 0, "int32"
-    )
-    word = ops.where(
-        ops.any(ops.logical_and(inside, here > 0), axis=-1),
-        word,
-        ops.max(possible, axis=-1) - 1,
-    )
-    return block * width + word
+    places = np.arange(width, dtype="int32")
+    last = ops.where(possible, places, -1)
+    word = ops.argmax(ops.where(inside, 2 * width - places, last), axis=-1)
+    return block * width + ops.cast(word, "int32")
 
 
 def _first(condition):
