@@ -28,7 +28,7 @@ def test_words_that_would_repeat_are_banned_as_a_loop_finds_them(size):
     told = np.random.default_rng(size).integers(3, 6, (200, 7))
     logits = np.zeros((200, 6), "float32")
     processors = LogitsProcessors(no_repeat_ngram=size)
-    found = np.array(processors.apply(logits, told)) < -1e6
+    found = np.array(processors.apply(logits, told, 7)) < -1e6
     for row, banned in zip(told, found):
         seen = set(ngrams(row, size))
         tail = tuple(row[len(row) - size + 1 :])
@@ -39,8 +39,8 @@ def test_words_that_would_repeat_are_banned_as_a_loop_finds_them(size):
 def test_too_few_words_leave_logits_alone_and_so_does_none():
     logits = np.zeros((2, 5), "float32")
     processors = LogitsProcessors(no_repeat_ngram=2)
-    assert processors.apply(logits, np.full((2, 1), 3)) is logits
-    assert NONE.apply(logits, np.full((2, 4), 3)) is logits
+    assert processors.apply(logits, np.full((2, 1), 3), 1) is logits
+    assert NONE.apply(logits, np.full((2, 4), 3), 4) is logits
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.rollout import checked_max_length
 from tfcap.decoding.rollout import checked_unroll
+from tfcap.decoding.speaker import check_start
 from tfcap.decoding.speaker import checked_guidance
+from tfcap.decoding.speaker import each_step
 from tfcap.decoding.speaker import guided
 from tfcap.decoding.speaker import unrolls
 
@@ -126,11 +128,16 @@ class BeamSearch(Decoder):
         rows = ops.shape(keras.tree.flatten(state)[0])[0]
         words = ops.full((rows * self.width,), speaker.bos, dtype="int32")
         carried = words, self._initial(rows, getattr(speaker, "pad", 0))
-        step = functools.partial(self._advance, speaker)
+        check = check_start if unrolled else check_first
+        step = functools.partial(self._advance, speaker, check)
         if unrolled:
             state = repeat_samples(state, self.width)
-            for t in range(self.max_length):
-                carried, state = step(t, carried, state)
+            _, (carried, _) = each_step(
+                speaker,
+                lambda *now: ((), step(*now)),
+                self.max_length,
+                (carried, state),
+            )
             return carried[1]
         state = state_of_loop(speaker, state, self.max_length, self.width)
         return loop_over_words(
@@ -139,11 +146,11 @@ class BeamSearch(Decoder):
             step,
         )[1]
 
-    def _advance(self, speaker, t, carried, state):
+    def _advance(self, speaker, check, t, carried, state):
         """Adds a word: the words and beams, and the state of the next step."""
         words, beams = carried
         logits, state = speaker.step(words, state, training=False)
-        check_first(logits, speaker, t)
+        check(logits, speaker, t)
         step = self._step_scores(logits, beams, speaker, t)
         beams, parents, ids = self._select(beams, step)
         beams, state = self._reorder(beams, state, parents)

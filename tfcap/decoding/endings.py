@@ -64,7 +64,8 @@ class SampleEndings(Sample):
         decoder = copy.copy(self)
         decoder.channel = going
         rollout = super(SampleEndings, decoder)._speak(speaker, state, training)
-        odds = ops.reshape(going.odds(), ops.shape(rollout.tokens))
+        odds = going.odds if rollout.endings is None else rollout.endings
+        odds = ops.reshape(odds, ops.shape(rollout.tokens))
         return self._ended(rollout, odds, speaker)
 
     def _ended(self, rollout, odds, speaker):
@@ -96,28 +97,25 @@ class SampleEndings(Sample):
 
 
 class _GoingOn:
-    """A channel that never emits the end token, and keeps its odds."""
+    """A channel that never emits the end token, and tells its log odds.
+
+    They are those of the end token against all other words.
+    """
 
     def __init__(self, channel, eos):
-        self._channel, self._eos, self._odds = channel, eos, []
+        self._channel, self._eos, self.odds = channel, eos, None
 
     def __getattr__(self, name):
         return getattr(self._channel, name)
 
     def draw(self, logits):
         going, odds = self._without_end(logits)
-        self._odds.append(odds)
-        return self._channel.draw(going)
+        return *self._channel.draw(going), odds
 
     def emit_words(self, logits, ids, noise):
-        going, self._odds = self._without_end(logits)
-        return self._channel.emit_words(going, ids, noise)
-
-    def odds(self):
-        """Log odds `(n, T)` of the end token against all other words."""
         # What a loop has drawn is read again, of all steps at once.
-        drawn = isinstance(self._odds, list)
-        return ops.stack(self._odds, axis=1) if drawn else self._odds
+        going, self.odds = self._without_end(logits)
+        return self._channel.emit_words(going, ids, noise)
 
     def _without_end(self, logits):
         ends = ops.equal(ops.arange(logits.shape[-1]), self._eos)

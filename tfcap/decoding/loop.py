@@ -334,9 +334,7 @@ class StepSeeds:
 
 
 def check_first(logits: Any, speaker: Any, step: Any) -> None:
-    """Checks a speaker's logits, their values in the first step alone."""
-    if isinstance(step, int):
-        return check_logits(logits, speaker) if step == 0 else None
+    """Checks a speaker's logits in the first step of a loop."""
     if keras.backend.backend() != "tensorflow":
         return
 

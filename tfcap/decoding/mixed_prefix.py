@@ -120,17 +120,14 @@ class _Replaced(Sample):
     """Samples whose words are `human` ones where they are `given`."""
 
     def replaced(self, draw):
-        places = iter(range(self.max_length))
-
-        def replacing(logits, *step):
-            t = step[0] if step else next(places)
+        def replacing(logits, step):
             given, human = (
-                ops.take(x, t, axis=1) for x in (self.given, self.human)
+                ops.take(x, step, axis=1) for x in (self.given, self.human)
             )
-            drawn = draw(logits, *step)
-            words, ids = (None, drawn) if step else drawn
+            drawn = draw(logits, step)
+            words, ids = drawn if isinstance(drawn, tuple) else (None, drawn)
             ids = ops.where(given, human, ops.cast(ids, "int32"))
-            if step:
+            if words is None:
                 return ids
             told = ops.one_hot(human, logits.shape[-1], dtype=words.dtype)
             return ops.where(given[:, None], told, words), ids
@@ -146,7 +143,6 @@ class _OfDrawn:
     def __init__(self, suppress, given):
         self.suppress = suppress
         self.given = given
-        self.place = iter(range(given.shape[-1]))
 
     @property
     def in_use(self):
@@ -157,8 +153,8 @@ class _OfDrawn:
         """Adds the special tokens of a speaker to those suppressed."""
         return _OfDrawn((*self.suppress, *special_tokens(speaker)), self.given)
 
-    def apply(self, logits, prefix=None):
-        given = self.given[:, next(self.place), None]
+    def apply(self, logits, tokens, place):
+        given = ops.take(self.given, place, axis=1)[:, None]
         return ops.where(given, logits, suppress_tokens(logits, self.suppress))
 
     def apply_at(self, logits, tokens, places):

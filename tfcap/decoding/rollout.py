@@ -70,22 +70,23 @@ class LogitsProcessors(NamedTuple):
                 "and use it to evaluate."
             )
 
-    def apply(self, logits: Any, prefix: Any = None) -> Any:
+    def apply(self, logits: Any, tokens: Any = None, place: Any = 0) -> Any:
         """Processes the logits of the next word.
 
         Args:
             logits: Float tensor of shape `(n, V)`.
-            prefix: Integer tensor of shape `(n, t)`, the words so far, or
-                `None` before the first.
+            tokens: Integer tensor of shape `(n, T)`, of which the words before
+                `place` are read, or `None` where there are none.
+            place: Integer or scalar tensor. Defaults to `0`.
 
         Returns:
             Float tensor of shape `(n, V)`.
         """
         logits = suppress_tokens(logits, self.suppress)
         size = self.no_repeat_ngram
-        if prefix is not None and 0 < size <= prefix.shape[1]:
-            place = np.array([prefix.shape[1]], "int32")
-            logits = no_repeat_ngram(logits[:, None], prefix, place, size)
+        if tokens is not None and 0 < size <= tokens.shape[1]:
+            places = ops.reshape(place, (1,))
+            logits = no_repeat_ngram(logits[:, None], tokens, places, size)
             logits = logits[:, 0]
         return top_k_top_p(logits, self.top_k, self.top_p)
 

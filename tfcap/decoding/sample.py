@@ -109,7 +109,7 @@ class Greedy(Decoder):
         if not unrolls(speaker, state, self.max_length, False, self.unroll):
             return self._decode_in_loop(speaker, state)
 
-        def draw(logits):
+        def draw(logits, step):
             ids = likeliest_words(logits)
             return ops.one_hot(ids, logits.shape[-1], dtype=logits.dtype), ids
 
@@ -274,7 +274,7 @@ class Sample(Decoder):
             rollout = unroll(
                 speaker,
                 state,
-                self.replaced(self.channel.draw),
+                self.replaced(lambda logits, step: self.channel.draw(logits)),
                 num_samples=self.num_samples,
                 max_length=self.max_length,
                 relaxed=self.feedback == "relaxed",

@@ -14,6 +14,8 @@ from tfcap.decoding.rollout import checked_unroll
 from tfcap.decoding.rollout import special_tokens
 from tfcap.decoding.rollout import suppress_tokens
 from tfcap.decoding.sample import GroundTruth
+from tfcap.decoding.speaker import check_start
+from tfcap.decoding.speaker import each_step
 from tfcap.decoding.speaker import logits_of_words
 from tfcap.decoding.speaker import step_by_step
 from tfcap.decoding.speaker import unrolls
@@ -96,21 +98,35 @@ class ScheduledSampling(Decoder):
 
             scores = scan_words(step, (words, state), rows)
             return self._scored(rollout, scores)
-        scores = []
+
+        def step(t, words, state):
+            logits, state = speaker.step(words, state, training=training)
+            check_start(logits, speaker, t)
+            reference = ops.take(rows, t, axis=1)
+            score = token_log_probs(logits, reference)
+            with seeds.at(t):
+                words = self._fed(speaker, logits, reference)
+            return score, (words, state)
+
+        seeds = self._seeds(speaker, rows)
         with step_by_step(speaker, ops.shape(rows)[0], length):
-            for t in range(length):
-                logits, state = speaker.step(words, state, training=training)
-                scores.append(token_log_probs(logits, rows[:, t]))
-                if t == 0:
-                    check_logits(logits, speaker)
-                if t + 1 < length:
-                    words = self._fed(speaker, logits, rows[:, t])
+            scores, _ = each_step(speaker, step, length, (words, state))
+        # Nothing is read after the last word.
+        seeds.skip(length - 1)
         return self._scored(rollout, ops.stack(scores, 1))
 
     def _fed(self, speaker, logits, references):
         """Words `(n,)` that are read after the logits `(n, V)` of a step."""
         own = suppress_tokens(logits, special_tokens(speaker))
         return self.channel.replace(references, own)
+
+    def _seeds(self, speaker, rows):
+        """Seeds by step, for words `(n, T)`."""
+        return StepSeeds(
+            self.channel,
+            (ops.shape(rows)[0], speaker.vocabulary_size),
+            lambda logits: self._fed(speaker, logits, rows[:, 0]),
+        )
 
     def _decode_in_loop(self, speaker, state, rows, samples, mask, training):
         """Log probabilities `(n, T)` of references, given words of a loop."""
@@ -125,12 +141,7 @@ class ScheduledSampling(Decoder):
         def ends(ids, t):
             return ops.logical_not(ops.take(mask, t + 1, axis=1))
 
-        shape = (ops.shape(rows)[0], speaker.vocabulary_size)
-        seeds = StepSeeds(
-            self.channel,
-            shape,
-            lambda logits: self._fed(speaker, logits, rows[:, 0]),
-        )
+        seeds = self._seeds(speaker, rows)
         fed, *_ = speak_in_loop(
             speaker,
             state,

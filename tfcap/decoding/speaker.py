@@ -7,6 +7,7 @@ from typing import Protocol
 from typing import runtime_checkable
 
 import keras
+import numpy as np
 from keras import ops
 
 from tfcap._ops import is_end
@@ -26,7 +27,9 @@ from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.rollout import check_logits
 from tfcap.layers._fast import by_sample
 from tfcap.layers._fast import mask_words
+from tfcap.layers._fast import open_products
 from tfcap.layers._fast import stack_words
+from tfcap.layers._fast import traced_once
 
 #: Attributes that decoders read.
 _SPEAKS = ("vocabulary_size", "bos", "eos", "begin", "step")
@@ -219,7 +222,7 @@ def stepwise_log_probs(
     rows = ops.reshape(tokens, (-1, length))
     words = ops.full_like(rows[:, 0], speaker.bos)
     mask = sequence_mask(rows, speaker.eos, getattr(speaker, "pad", 0))
-    processors, scores = logits_processors.for_speaker(speaker), []
+    processors = logits_processors.for_speaker(speaker)
     if tokens.shape[-1] is None:
         processors.check_no_prefix("words whose number is not known")
         before = ops.concatenate([words[:, None], rows[:, :-1]], axis=1)
@@ -232,17 +235,53 @@ def stepwise_log_probs(
         pairs = ops.stack([before, rows], axis=-1)  # (n, T, 2)
         scores = ops.where(mask > 0, scan_words(score, state, pairs), 0.0)
         return ops.reshape(scores, (-1, samples, length))
+
+    def step(t, words, state):
+        logits, state = speaker.step(words, state, training=training)
+        check_start(logits, speaker, t)
+        words = ops.take(rows, t, axis=1)
+        score = token_log_probs(processors.apply(logits, rows, t), words)
+        return score, (words, state)
+
     with step_by_step(speaker, ops.shape(rows)[0], length):
-        for t in range(length):
-            logits, state = speaker.step(words, state, training=training)
-            if t == 0:
-                check_logits(logits, speaker)
-            logits = processors.apply(logits, rows[:, :t] if t else None)
-            words = rows[:, t]
-            scores.append(token_log_probs(logits, words))
+        scores, _ = each_step(speaker, step, length, (words, state))
     # where() rather than a product: padding may be impossible.
     scores = ops.where(mask > 0, ops.stack(scores, axis=1), 0.0)
     return ops.reshape(scores, (-1, samples, length))
+
+
+def each_step(speaker: Any, step: Callable, length: int, carried: tuple):
+    """Takes every step of a decode; all but the first are traced once.
+
+    A state with `fixed_state()` gets room for all steps; one that grows with
+    every word, in shapes, is traced at every step.
+
+    Args:
+        speaker: `Speaker`.
+        step: Callable of the step and what is carried, which returns what it
+            has said and what is carried on, both nests of tensors.
+        length: Integer, number of steps.
+        carried: Tuple, the speaker's state last.
+
+    Returns:
+        List of what each step has said, and what is carried in the end.
+    """
+    said = []
+    if hasattr(speaker, "fixed_state"):
+        carried = (*carried[:-1], speaker.fixed_state(carried[-1], length))
+    for t in range(length):
+        column, following = step(t, *carried)
+        if t == 0 and alike(carried[-1], following[-1]):
+            step = traced_once(step, open_products())
+        said.append(column)
+        carried = following
+    return said, carried
+
+
+def check_start(logits: Any, speaker: Any, step: Any) -> None:
+    """Checks a speaker's logits in the first step, which is an integer."""
+    if isinstance(step, int) and step == 0:
+        check_logits(logits, speaker)
 
 
 class SameDraws:
@@ -296,12 +335,14 @@ def unroll(
 ) -> Rollout:
     """Speaks until every sequence has ended or `max_length` is reached.
 
-    Unrolled in Python: on CPU, sequences of a few dozen words run faster so
-    than in a loop of the graph.
+    Every step is a part of the graph: on CPU, sequences of a few dozen words
+    run faster so than in a loop. A step is traced once all the same.
 
     Args:
         speaker, state, training: As of `Decoder.decode()`.
-        draw: Callable from logits `(n, V)` to words `(n, V)` and ids `(n,)`.
+        draw: Callable from logits `(n, V)` and the step to words `(n, V)` and
+            ids `(n,)`; where it also returns a tensor `(n,)`, the rollout has
+            those of all steps as its `endings`.
         num_samples: Integer `S`.
         max_length: Integer `T`.
         relaxed: Boolean, whether the speaker is fed the words themselves, so
@@ -314,47 +355,57 @@ def unroll(
     """
     state = repeat_samples(state, num_samples)
     processors = logits_processors.for_speaker(speaker)
-    rows = ops.shape(keras.tree.flatten(state)[0])[0]  # n = B * S
-    words = ops.full((rows,), speaker.bos, dtype="int32")
-    alive = ops.ones((rows,), dtype="float32")  # 0 after the end token
-    pad = getattr(speaker, "pad", 0)
-    columns, states = [], []
+    rows, pad = num_rows(state), getattr(speaker, "pad", 0)  # n = B * S
+    places = np.arange(max_length, dtype="int32")
+
+    def step(t, words, alive, tokens, state):
+        logits, state = speaker.step(words, state, training=training)
+        check_start(logits, speaker, t)
+        logits = processors.apply(logits, tokens, t)
+        vectors, ids, *more = draw(logits, t)
+        # where() rather than a product: after its end, a speaker may have
+        # no word to say.
+        log_probs = token_log_probs(logits, ids)
+        log_probs = ops.where(alive > 0, log_probs, 0.0)
+        ids = ops.cast(ids, "int32")
+        vectors = mask_words(vectors, alive)
+        said = ops.expand_dims(ops.where(alive > 0, ids, pad), -1)
+        tokens = ops.where(ops.equal(places, t), said, tokens)
+        said = {"mask": alive, "words": vectors, "log_probs": log_probs}
+        said.update(zip(["endings"], more))
+        if keep_states:
+            vector = state_vector(speaker, state)
+            said["states"] = ops.stop_gradient(vector)
+        ended = is_end(ids, speaker.eos)
+        alive = alive * ops.cast(ops.logical_not(ended), "float32")
+        words = vectors if relaxed else ids
+        return said, (words, alive, tokens, state)
+
+    carried = (
+        ops.full((rows,), speaker.bos, dtype="int32"),
+        ops.ones((rows,), dtype="float32"),  # 0 after the end token
+        ops.full((rows, max_length), pad, dtype="int32"),
+        state,
+    )
     with step_by_step(speaker, rows, max_length):
-        for t in range(max_length):
-            logits, state = speaker.step(words, state, training=training)
-            if t == 0:
-                check_logits(logits, speaker)
-            if keep_states:
-                states.append(ops.stop_gradient(state_vector(speaker, state)))
-            prefix = None
-            if columns and processors.no_repeat_ngram:
-                prefix = ops.stack([tokens for tokens, *_ in columns], axis=1)
-            logits = processors.apply(logits, prefix)
-            vectors, ids = draw(logits)
-            # where() rather than a product: after its end, a speaker may have
-            # no word to say.
-            log_probs = token_log_probs(logits, ids)
-            log_probs = ops.where(alive > 0, log_probs, 0.0)
-            ids = ops.cast(ids, "int32")
-            vectors = mask_words(vectors, alive)
-            tokens = ops.where(alive > 0, ids, pad)
-            columns.append((tokens, alive, vectors, log_probs))
-            ended = is_end(ids, speaker.eos)
-            alive = alive * ops.cast(ops.logical_not(ended), "float32")
-            words = vectors if relaxed else ids
-    tokens, mask, vectors, log_probs = zip(*columns)
+        columns, (*_, tokens, state) = each_step(
+            speaker, step, max_length, carried
+        )
+    said = {name: [each[name] for each in columns] for name in columns[0]}
 
     def stacked(column):
-        return by_sample(ops.stack(column, axis=1), num_samples)
+        column = column and ops.stack(column, axis=1)
+        return by_sample(column, num_samples)
 
-    log_probs = stacked(log_probs)
+    log_probs = stacked(said["log_probs"])
     return Rollout(
-        stacked(tokens),
-        stacked(mask),
-        stack_words(vectors, num_samples),
+        by_sample(tokens, num_samples),
+        stacked(said["mask"]),
+        stack_words(said["words"], num_samples),
         log_probs,
         ops.sum(log_probs, axis=-1),
-        states=stacked(states) if states else None,
+        states=stacked(said.get("states")),
+        endings=stacked(said.get("endings")),
     )
 
 
@@ -403,12 +454,14 @@ def logits_of_words(
     _, samples, length = ops.shape(tokens)  # S may be unknown
     state = repeat_samples(state, samples)
     rows = ops.reshape(tokens, (-1, length))
-    words, columns = ops.full_like(rows[:, 0], speaker.bos), []
+    words = ops.full_like(rows[:, 0], speaker.bos)
+
+    def step(t, words, state):
+        logits, state = speaker.step(words, state, training=training)
+        return logits, (ops.take(rows, t, axis=1), state)
+
     with step_by_step(speaker, ops.shape(rows)[0], length):
-        for t in range(length):
-            logits, state = speaker.step(words, state, training=training)
-            columns.append(logits)
-            words = rows[:, t]
+        columns, _ = each_step(speaker, step, length, (words, state))
     logits = ops.stack(columns, axis=1)
     return ops.reshape(logits, (-1, samples, length, logits.shape[-1]))
 

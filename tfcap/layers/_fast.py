@@ -14,6 +14,8 @@ which tests compare it, gradients and gradients of gradients included.
 `scores`, for `token_log_probs(logits, words) * mask`: given captions are read
     in that order, too, and the vocabulary head runs once, on the words that
     count.
+`traced_once`, for `step(...)` at every word: TensorFlow's graph has every step,
+    of which Python makes one.
 
 `word_vectors` notes the words on the tensor, as Keras notes a mask. Tensors
 that take no attributes (JAX) have them in a table by `id()` that lets go with
@@ -28,6 +30,7 @@ import contextlib
 import functools
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 from typing import NamedTuple
 
@@ -432,11 +435,6 @@ class Stepwise:
     step reads.
     """
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        # Replicas decode side by side, each in a thread of its own.
-        self._decode = threading.local()
-
     def share(self, rows: Any, steps: int) -> Any:
         """Makes what all steps share; arguments as of `decoding()`."""
         raise NotImplementedError
@@ -445,10 +443,10 @@ class Stepwise:
         """Result of `share()` that takes the inputs of a step, or `None`.
 
         A step may be traced into a graph of its own, which outlives the
-        decode: nothing is shared there.
+        decode: but for `traced_once()`, nothing is shared there.
         """
-        graph, shared = getattr(self._decode, "shared", (None, None))
-        here = shared is not None and graph is _graph()
+        shared = _open().get(id(self))
+        here = shared is not None and shared.graph is _graph()
         return shared if here and shared.takes(inputs) else None
 
     @contextlib.contextmanager
@@ -457,15 +455,89 @@ class Stepwise:
 
         Args:
             rows: Integer or scalar tensor, rows of every call.
-            steps: Integer, calls at most.
+            steps: Integer, calls at most, one a step.
         """
-        before = getattr(self._decode, "shared", (None, None))
+        shared, before = _open(), _open().get(id(self))
         if keras.backend.backend() == "tensorflow":
-            self._decode.shared = _graph(), self.share(rows, steps)
+            shared[id(self)] = self.share(rows, steps)
         try:
             yield self
         finally:
-            self._decode.shared = before
+            shared.pop(id(self), None)
+            if before is not None:
+                shared[id(self)] = before
+
+
+#: Replicas decode side by side, each in a thread of its own.
+_DECODES = threading.local()
+
+
+def _open():
+    """What the layers of open decodes share, by the layer's `id()`."""
+    return _DECODES.__dict__.setdefault("shared", {})
+
+
+def open_products() -> list["StepwiseProduct"]:
+    """Returns what the layers of open decodes share."""
+    return [x for x in _open().values() if x.graph is _graph()]
+
+
+def traced_once(step: Callable, products: list = ()) -> Callable:
+    """Repeats a step in a graph that is traced once.
+
+    In TensorFlow's graphs, each call is one operation, which the runtime
+    replaces by those of the step: they run as if each step had been traced,
+    and Python makes them, and their gradients, once. Elsewhere the step is
+    returned as it is.
+
+    Args:
+        step: Callable of nests of tensors to such nests. Words of vectors are
+            known on both sides. Sizes that change trace it again.
+        products: List of `StepwiseProduct` that the steps share. Defaults to
+            none.
+    """
+    if keras.backend.backend() != "tensorflow" or _graph() is None:
+        return step
+    import tensorflow as tf
+
+    @tf.function(autograph=False)
+    def traced(biases, inputs):
+        with contextlib.ExitStack() as inside:
+            for product, bias in zip(products, biases):
+                inside.enter_context(product.traced(bias))
+            outputs = step(*_recalled(inputs))
+            taken = [product.inputs for product in products]
+        return _noted((outputs, taken))
+
+    def call(*inputs):
+        biases = [next(product.biases) for product in products]
+        outputs, taken = _recalled(traced(biases, _noted(inputs)))
+        for product, inputs in zip(products, taken):
+            product.inputs.append(*inputs or [None])
+        return outputs
+
+    return call
+
+
+class _Noted(NamedTuple):
+    """A tensor and the words that are noted on it, as one graph hands them to
+    another."""
+
+    tensor: Any
+    words: Any
+
+
+def _noted(nest):
+    def noted(x):
+        return _Noted(ops.convert_to_tensor(x), remembered_words(x))
+
+    return keras.tree.map_structure(noted, nest)
+
+
+def _recalled(nest):
+    return keras.tree.traverse(
+        lambda x: remember_words(*x) if isinstance(x, _Noted) else None, nest
+    )
 
 
 def decoding_layers(
@@ -522,6 +594,8 @@ class StepwiseProduct:
         self.kernel = kernel
         self.rows = tf.get_static_value(rows)
         self.steps = steps
+        self.graph = _graph()
+        #: Of every step, or `None` where it had no use for the product.
         self.inputs = []
         # Made by the first step: a SavedModel traces every gradient of a graph.
         self.biases = self._copies(bias, rows)
@@ -548,6 +622,17 @@ class StepwiseProduct:
 
         return tf.cast(product(inputs, self.kernel), bias.dtype) + bias
 
+    @contextlib.contextmanager
+    def traced(self, bias):
+        """Context in which a step is traced into a graph of its own."""
+        outside = self.__dict__.copy()
+        self.graph, self.steps = _graph(), 1
+        self.biases, self.inputs = iter([bias]), []
+        try:
+            yield
+        finally:
+            self.__dict__.update(outside)
+
     def multiply(self, inputs, kernel):
         """Multiplies the inputs of a step with the kernel."""
         import tensorflow as tf
@@ -560,11 +645,11 @@ class StepwiseProduct:
 
         return tf.matmul(upstream, kernel, transpose_b=True)
 
-    def gradients_of_weights(self, upstream):
+    def gradients_of_weights(self, inputs, upstream):
         """Gradients to kernel and bias, of the gradients to all steps."""
         import tensorflow as tf
 
-        inputs = tf.concat(self.inputs, axis=0)
+        inputs = tf.concat(inputs, axis=0)
         upstream = tf.concat(upstream, axis=0)
         kernel = tf.matmul(
             inputs, tf.cast(upstream, inputs.dtype), transpose_a=True
@@ -580,7 +665,11 @@ class StepwiseProduct:
             every = tf.broadcast_to(bias, (rows, bias.shape[-1]))
 
             def gradient(*upstream):
-                return self.gradients_of_weights(upstream[: len(self.inputs)])
+                pairs = zip(self.inputs, upstream)
+                read = [pair for pair in pairs if pair[0] is not None]
+                if not read:
+                    return tf.zeros_like(kernel), tf.zeros_like(bias)
+                return self.gradients_of_weights(*map(list, zip(*read)))
 
             return [tf.identity(every) for _ in range(self.steps)], gradient
 
@@ -613,10 +702,10 @@ class StepwiseLookup(StepwiseProduct):
     def gradient_of_inputs(self, upstream, kernel):
         return vectors_gradient(upstream, kernel)
 
-    def gradients_of_weights(self, upstream):
-        words = [known_words(vectors) for vectors in self.inputs]
+    def gradients_of_weights(self, inputs, upstream):
+        words = [known_words(vectors) for vectors in inputs]
         size = self.kernel.shape[0]
-        return table_gradient(self.inputs, words, upstream, size), None
+        return table_gradient(inputs, words, upstream, size), None
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -689,9 +778,14 @@ def packed_scores(
     words = tf.split(speaker.project_inputs(words), alive, num=length)
     state = keras.tree.map_structure(lambda x: tf.gather(x, order), state)
     outputs = []
-    for t, word in enumerate(words):
-        state = _first_rows(state, alive[t])
-        output, state = speaker.cell_step(word, state, training=training)
+
+    @traced_once
+    def read(word, state, alive):
+        state = _first_rows(state, alive)
+        return speaker.cell_step(word, state, training=training)
+
+    for word, count in zip(words, tf.unstack(alive)):
+        output, state = read(word, state, count)
         outputs.append(output)
     logits = speaker.compute_logits(tf.concat(outputs, axis=0), training)
     scores = token_log_probs(logits, tf.gather_nd(tokens, index))

@@ -14,6 +14,7 @@ from tfcap._ops.loops import LONGEST_UNROLLED
 from tfcap.layers._fast import Stepwise
 from tfcap.layers._fast import StepwiseLookup
 from tfcap.layers._fast import embed_words
+from tfcap.layers._fast import traced_once
 
 
 @keras.saving.register_keras_serializable(package="tfcap")
@@ -359,17 +360,20 @@ def _recurrence(step, projected, state, plan):
     """The outputs of every step, and the final state, rows by length."""
     import tensorflow as tf
 
-    alive, width = plan["alive"], plan["alive"].shape[0]
+    counts = tf.unstack(plan["alive"])
     state = [tf.gather(x, plan["order"]) for x in state]
-    before = tf.shape(state[0])[0]
     outputs, ended = [], []
+
+    @traced_once
+    def read(x, state, alive):
+        sizes = [alive, tf.shape(state[0])[0] - alive]
+        going, rest = zip(*(tf.split(part, sizes) for part in state))
+        return step(x, [*going]), [*rest]
+
     # One split rather than slices: its gradient is one concatenation.
-    for t, x in enumerate(tf.split(projected, alive, num=width)):
-        sizes = [alive[t], before - alive[t]]
-        before = alive[t]
-        parts = [tf.split(part, sizes) for part in state]
-        ended.append([rest for _, rest in parts])
-        state = step(x, [going for going, _ in parts])
+    for x, alive in zip(tf.split(projected, counts), counts):
+        state, rest = read(x, state, alive)
+        ended.append(rest)
         outputs.append(state[0])
     ended.append(state)
     return outputs, [tf.concat(x[::-1], axis=0) for x in zip(*ended)]
