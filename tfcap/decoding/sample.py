@@ -281,6 +281,7 @@ class Sample(Decoder):
                 training=training,
                 logits_processors=self.logits_processors,
                 keep_states=self.keep_states,
+                seeds=[self.channel.seed_generator],
             )
         if training:
             self.channel.next_step()

@@ -1,6 +1,7 @@
 """The protocol of speakers, and what decoders do with one."""
 
 import contextlib
+import itertools
 from collections.abc import Callable
 from typing import Any
 from typing import Protocol
@@ -28,6 +29,8 @@ from tfcap.decoding.rollout import check_logits
 from tfcap.layers._fast import by_sample
 from tfcap.layers._fast import mask_words
 from tfcap.layers._fast import open_products
+from tfcap.layers._fast import scanned
+from tfcap.layers._fast import scans
 from tfcap.layers._fast import stack_words
 from tfcap.layers._fast import traced_once
 
@@ -250,7 +253,9 @@ def stepwise_log_probs(
     return ops.reshape(scores, (-1, samples, length))
 
 
-def each_step(speaker: Any, step: Callable, length: int, carried: tuple):
+def each_step(
+    speaker: Any, step: Callable, length: int, carried: tuple, seeds: Any = ()
+) -> tuple:
     """Takes every step of a decode; all but the first are traced once.
 
     A state with `fixed_state()` gets room for all steps; one that grows with
@@ -262,20 +267,25 @@ def each_step(speaker: Any, step: Callable, length: int, carried: tuple):
             has said and what is carried on, both nests of tensors.
         length: Integer, number of steps.
         carried: Tuple, the speaker's state last.
+        seeds: Seed generators of which steps draw, beside the speaker's.
 
     Returns:
         List of what each step has said, and what is carried in the end.
     """
-    said = []
     if hasattr(speaker, "fixed_state"):
         carried = (*carried[:-1], speaker.fixed_state(carried[-1], length))
-    for t in range(length):
-        column, following = step(t, *carried)
-        if t == 0 and alike(carried[-1], following[-1]):
-            step = traced_once(step, open_products())
+    said, following = step(0, *carried)
+    said, same = [said], alike(carried[-1], following[-1])
+    if same and scans(following):
+        draws = SameDraws(speaker, *seeds)
+        rest, following = scanned(step, range(1, length), following, draws)
+        return said + rest, following
+    if same:
+        step = traced_once(step, open_products())
+    for t in range(1, length):
+        column, following = step(t, *following)
         said.append(column)
-        carried = following
-    return said, carried
+    return said, following
 
 
 def check_start(logits: Any, speaker: Any, step: Any) -> None:
@@ -294,29 +304,32 @@ class SameDraws:
 
     Args:
         network: `keras.layers.Layer`, or any other object.
+        generators: Seed generators of others.
     """
 
-    def __init__(self, network: Any):
+    def __init__(self, network: Any, *generators: Any):
+        every = [seed_generators(layer) for layer in layers_of(network)]
         # A generator may belong to several layers.
-        states = {
-            id(generator): generator.state
-            for layer in layers_of(network)
-            for generator in seed_generators(layer)
-        }
-        self.states = list(states.values())
-        self.before = [ops.copy(state) for state in self.states]
+        every = {id(x): x for x in itertools.chain(generators, *every)}
+        self.states = [generator.state for generator in every.values()]
+        self.before = self.now()
 
     @contextlib.contextmanager
     def again(self):
         """Context in which the network draws the numbers once more."""
-        after = [ops.copy(state) for state in self.states]
-        self._assign(self.before)
+        after = self.now()
+        self.assign(self.before)
         try:
             yield
         finally:
-            self._assign(after)
+            self.assign(after)
 
-    def _assign(self, values):
+    def now(self) -> list:
+        """Returns the states."""
+        return [ops.copy(state) for state in self.states]
+
+    def assign(self, values: list) -> None:
+        """Sets the states."""
         for state, value in zip(self.states, values):
             state.assign(value)
 
@@ -332,6 +345,7 @@ def unroll(
     training: bool,
     logits_processors: LogitsProcessors = NONE,
     keep_states: bool = False,
+    seeds: Any = (),
 ) -> Rollout:
     """Speaks until every sequence has ended or `max_length` is reached.
 
@@ -349,6 +363,7 @@ def unroll(
             that gradients pass from word to word, rather than their ids.
         logits_processors: `LogitsProcessors`.
         keep_states: Boolean, whether the rollout has `states`.
+        seeds: Seed generators of `draw`.
 
     Returns:
         `Rollout`, with words, log probabilities and scores.
@@ -389,7 +404,7 @@ def unroll(
     )
     with step_by_step(speaker, rows, max_length):
         columns, (*_, tokens, state) = each_step(
-            speaker, step, max_length, carried
+            speaker, step, max_length, carried, seeds
         )
     said = {name: [each[name] for each in columns] for name in columns[0]}
 

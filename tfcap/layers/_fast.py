@@ -519,6 +519,48 @@ def traced_once(step: Callable, products: list = ()) -> Callable:
     return call
 
 
+def scans(carried: tuple) -> bool:
+    """Returns whether JAX traces what is carried."""
+    if keras.backend.backend() != "jax":
+        return False
+    import jax
+
+    leaves = keras.tree.flatten(carried)
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+
+
+def scanned(step: Callable, places: Any, carried: tuple, draws: Any) -> tuple:
+    """Takes steps in a scan with gradient, on JAX.
+
+    Args:
+        step, carried: As of `each_step()`.
+        places: Range, the steps.
+        draws: `SameDraws` of the random generators of a step.
+
+    Returns:
+        List of what each step has said, and what is carried in the end.
+    """
+
+    def body(kept, t):
+        carried, before = kept
+        draws.assign(before)
+        said, carried = step(t, *_recalled(carried))
+        return (_noted(carried), draws.now()), _noted(said)
+
+    steps = ops.array(places, "int32")
+    start = _noted(carried), draws.now()
+    (carried, after), said = ops.scan(body, start, steps)
+    draws.assign(after)
+
+    def of_step(index):
+        return keras.tree.map_structure(
+            lambda x: None if x is None else x[index], said
+        )
+
+    said = [_recalled(of_step(index)) for index in range(len(places))]
+    return said, _recalled(carried)
+
+
 class _Noted(NamedTuple):
     """A tensor and the words that are noted on it, as one graph hands them to
     another."""
