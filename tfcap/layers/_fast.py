@@ -473,7 +473,7 @@ _DECODES = threading.local()
 
 
 def _open():
-    """What the layers of open decodes share, by the layer's `id()`."""
+    """Products that layers share in open decodes, by the layer's `id()`."""
     return _DECODES.__dict__.setdefault("shared", {})
 
 
@@ -562,8 +562,7 @@ def scanned(step: Callable, places: Any, carried: tuple, draws: Any) -> tuple:
 
 
 class _Noted(NamedTuple):
-    """A tensor and the words that are noted on it, as one graph hands them to
-    another."""
+    """A tensor and the words noted on it, from one graph to another."""
 
     tensor: Any
     words: Any
