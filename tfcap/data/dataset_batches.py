@@ -7,10 +7,9 @@ import numpy as np
 
 from tfcap._printed import printed
 from tfcap.data.step_pipeline import StepBatches
-from tfcap.data.step_pipeline import batch_spec
 from tfcap.data.step_pipeline import check_batch_size
 from tfcap.data.step_pipeline import resumable
-from tfcap.data.step_pipeline import shared_by_rows
+from tfcap.data.step_pipeline import stream_pipeline
 
 #: Batches of an epoch that are compared with a second call's.
 _COMPARED = 4
@@ -160,22 +159,16 @@ class Epochs:
 
     def dataset(self, epochs=1, start_step=0):
         """Returns training batches, as `DatasetBatches.dataset()`."""
-        import tensorflow as tf
-
         first, done = divmod(start_step, self.steps_per_epoch)
+        count = epochs * self.steps_per_epoch - start_step
 
         def batches():
+            # An order of its own in each epoch: sizes may change, too.
             for epoch in range(first, epochs):
                 yield from self._epoch(epoch, done if epoch == first else 0)
 
-        # An order of its own in each epoch: sizes may change, too.
-        dataset = tf.data.Dataset.from_generator(
-            batches, output_signature=batch_spec(self._first)
-        )
-        count = epochs * self.steps_per_epoch - start_step
-        dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
         return resumable(
-            shared_by_rows(dataset.prefetch(4)),
+            stream_pipeline(batches, count, self._first),
             self.steps_per_epoch,
             lambda count: self.dataset(epochs, start_step + count),
         )

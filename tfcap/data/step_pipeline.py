@@ -1,4 +1,4 @@
-"""`tf.data` data sets of batches that are functions of the step."""
+"""Data sets of batches that are functions of the step."""
 
 import functools
 
@@ -23,7 +23,8 @@ def step_pipeline(make, steps, fixed=True):
             false, the static size is unknown.
 
     Returns:
-        `tf.data.Dataset` with static shapes.
+        `tf.data.Dataset` with static shapes; on another backend than
+        TensorFlow `OrderedBatches`, without `tf.data`.
 
     Example:
 
@@ -32,6 +33,8 @@ def step_pipeline(make, steps, fixed=True):
     >>> list(dataset.as_numpy_iterator())
     [array([3, 3]), array([4, 4])]
     """
+    if not on_tensorflow():
+        return stream_pipeline(lambda: map(make, steps), len(steps))
     import tensorflow as tf
 
     specs = batch_spec(make(steps.start if steps else 0), fixed)
@@ -52,11 +55,42 @@ def step_pipeline(make, steps, fixed=True):
     return shared_by_rows(dataset.prefetch(4))
 
 
+def stream_pipeline(read, count, first=None):
+    """Makes a data set of what a function yields, batches of any size.
+
+    Args:
+        read: Function that returns an iterator of all batches.
+        count: Integer, their number.
+        first: A batch, whose names and types all have.
+
+    Returns:
+        As `step_pipeline()`.
+    """
+    if not on_tensorflow():
+        from tfcap.data.ordered_batches import OrderedBatches
+
+        return OrderedBatches(read, count)
+    import tensorflow as tf
+
+    dataset = tf.data.Dataset.from_generator(
+        read, output_signature=batch_spec(first)
+    )
+    dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
+    return shared_by_rows(dataset.prefetch(4))
+
+
+def on_tensorflow():
+    """Returns whether TensorFlow is the backend of Keras."""
+    import keras
+
+    return keras.backend.backend() == "tensorflow"
+
+
 def resumable(dataset, steps_per_epoch, from_step):
     """Lets `tfcap.training.Resume` start a data set at another step.
 
     Args:
-        dataset: `tf.data.Dataset` of the batches of all epochs.
+        dataset: Data set of the batches of all epochs.
         steps_per_epoch: Integer.
         from_step: Function from an integer n to the same data set without its
             first n batches, which are not computed.
@@ -114,8 +148,8 @@ def row_pipeline(make, total: int, batch_size):
             a structure of NumPy arrays.
 
     Returns:
-        `tf.data.Dataset` of pairs: what `make` returns, and the row numbers,
-        int32 of shape `(B,)`.
+        Data set of pairs: what `make` returns, and the row numbers, int32 of
+        shape `(B,)`.
 
     Example:
 
@@ -155,7 +189,9 @@ class StepBatches:
             start_step: Integer, first global step. Defaults to `0`.
 
         Returns:
-            `tf.data.Dataset` of batches.
+            `tf.data.Dataset` of batches; on JAX a `keras.utils.PyDataset` of
+            them as NumPy arrays, with which `fit()` of another model than
+            `JointTraining` needs `shuffle=False`.
         """
         steps = range(start_step, epochs * self.steps_per_epoch)
         return resumable(
@@ -199,8 +235,8 @@ class RowBatches(StepBatches):
             batch_size: Integer. Defaults to that of the training batches.
 
         Returns:
-            `tf.data.Dataset` of pairs: the dict of inputs, without anything
-            random, and the row numbers `(B,)`.
+            Data set of pairs, as from `dataset()`: the dict of inputs, without
+            anything random, and the row numbers `(B,)`.
         """
         size = batch_size or self.batch_size
         return row_pipeline(self.inputs, len(self), size)

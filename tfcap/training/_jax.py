@@ -24,6 +24,17 @@ def scope(model: keras.Model):
     return contextlib.nullcontext()
 
 
+def metric_parts(model: keras.Model, variable: keras.Variable) -> tuple:
+    """The variable of a metric itself: it is of all devices."""
+    return (variable,)
+
+
+def endless(dataset: keras.utils.PyDataset) -> keras.utils.PyDataset:
+    """The same data set, whose length Keras does not know."""
+    dataset.num_batches = None
+    return dataset
+
+
 def after(value: Any):
     """Context of what must not be computed without a value: any."""
     return contextlib.nullcontext()

@@ -26,6 +26,17 @@ def scope(model: keras.Model):
     return model.distribute_strategy.scope()
 
 
+def metric_parts(model: keras.Model, variable: keras.Variable) -> tuple:
+    """Values of a variable of a metric, one for each replica of this worker."""
+    local = model.distribute_strategy.experimental_local_results
+    return local(variable.value)
+
+
+def endless(dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """The same data set, whose length Keras does not know."""
+    return dataset.filter(lambda *_: True)
+
+
 def after(value: Any):
     """Context of what must not be computed without a value.
 

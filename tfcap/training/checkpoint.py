@@ -13,6 +13,7 @@ from tfcap._io import make_folder
 from tfcap._io import rename
 from tfcap._io import save_arrays
 from tfcap._ops.private_names import layers_of
+from tfcap.training.backends import backend
 from tfcap.training.workers import from_all
 from tfcap.training.workers import from_chief
 from tfcap.training.workers import is_chief
@@ -223,7 +224,7 @@ def variables_of(model):
     """
     own = getattr(model, "optimizer", None)
     if own is not None and not own.built:
-        with model.distribute_strategy.scope():
+        with backend.scope(model):
             own.build(model.trainable_variables)
     variables = list(model.variables)
     for optimizer in optimizers_of(model):
@@ -243,11 +244,12 @@ def _described(model, variables):
     def each(variables):
         return [[name(v), list(v.shape), str(v.dtype)] for v in variables]
 
+    strategy = backend.strategy_of(model)
     return {
         "optimizers": [type(o).__name__ for o in optimizers_of(model)],
         "variables": each(variables),
         "metrics": each(model.metrics_variables),
-        "replicas": [model.distribute_strategy.num_replicas_in_sync],
+        "replicas": [getattr(strategy, "num_replicas_in_sync", 1)],
     }
 
 
@@ -317,8 +319,4 @@ def _metric_arrays(model):
 
 def _metric_parts(model):
     """Variables of the metrics, each as those of this worker's replicas."""
-    strategy = model.distribute_strategy
-    return [
-        strategy.experimental_local_results(variable.value)
-        for variable in model.metrics_variables
-    ]
+    return [backend.metric_parts(model, v) for v in model.metrics_variables]

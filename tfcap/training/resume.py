@@ -1,6 +1,7 @@
 """The callback that checkpoints and resumes a run."""
 
 import contextlib
+import functools
 import inspect
 import json
 import os
@@ -14,6 +15,7 @@ import keras
 import numpy as np
 
 from tfcap.data import DatasetBatches
+from tfcap.training.backends import backend
 from tfcap.training.checkpoint import RunCheckpoint
 from tfcap.training.dataset_inputs import is_tf_dataset
 from tfcap.training.workers import from_all
@@ -122,12 +124,6 @@ class Resume(keras.callbacks.Callback):
 
     def __init__(self, directory, save_every=600.0):
         super().__init__()
-        if keras.backend.backend() != "tensorflow":
-            raise NotImplementedError(
-                "Resume needs TensorFlow as the backend of Keras. Received: "
-                f"{keras.backend.backend()}. Set KERAS_BACKEND=tensorflow, or "
-                "save weights with `keras.callbacks.ModelCheckpoint`."
-            )
         self.save_every = save_every
         self._checkpoint = RunCheckpoint(directory)
         self._directory = self._checkpoint.directory
@@ -241,18 +237,19 @@ class Resume(keras.callbacks.Callback):
             self._give_back()
         if self._done:
             self._train, self._passed = model.train_function, 0
-            model.train_function = self._pass_step
+            model.train_function = functools.partial(self._pass_step, model)
+        # On JAX, `self.model` takes time: it has its variables' values then.
+        self._several = of_workers(model) is not None
         self._saved, self._asked = time.monotonic(), 0
 
-    def _pass_step(self, iterator):
-        """Skips the finished steps of an epoch."""
-        if not self._passed:
-            # Once more, after what callbacks did when the epoch began.
-            self._give_back()
-        self._passed += self.model.steps_per_execution
+    def _pass_step(self, model, *given):
+        """Skips finished steps of an epoch, which on JAX are given a state."""
+        self._passed += model.steps_per_execution
         if self._passed >= self._done:
-            self.model.train_function, self._train = self._train, None
-        return dict(self._checkpoint.about["logs"])
+            model.train_function, self._train = self._train, None
+        logs = dict(self._checkpoint.about["logs"])
+        *state, _ = given
+        return (logs, *state) if state else logs
 
     def _give_back(self):
         """Sets model and callbacks to the checkpoint."""
@@ -297,6 +294,9 @@ class Resume(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch = epoch
+        if self._train is not None:
+            # Once more, after what callbacks did when the epoch began.
+            self._give_back()
 
     def on_train_batch_end(self, batch, logs=None):
         # The last of several steps of an execution may not be there.
@@ -345,7 +345,7 @@ class Resume(keras.callbacks.Callback):
         They agree every ten steps, and at the end of an epoch.
         """
         stop = self._signal or 0
-        if of_workers(self.model) is None:
+        if not self._several:
             return stop, due
         self._asked += 1
         if self._asked % 10 and not now:
@@ -477,10 +477,11 @@ def run_fit(fit, *args, **kwargs):
     x, steps = arguments["x"], arguments["steps_per_epoch"]
     several = arguments["epochs"] - arguments["initial_epoch"] > 1
     arrays = all(hasattr(leaf, "shape") for leaf in keras.tree.flatten(x))
-    if not arrays and not isinstance(x, keras.utils.PyDataset):
+    indexed = hasattr(x, "from_step")
+    if not arrays and (indexed or not isinstance(x, keras.utils.PyDataset)):
         # It has an order of its own, of which Keras would warn.
         arguments["shuffle"] = False
-    if hasattr(x, "from_step") and several and steps is None:
+    if indexed and several and steps is None:
         arguments["steps_per_epoch"] = x.steps_per_epoch
     callbacks = keras.tree.flatten(arguments["callbacks"] or [])
     found = [c for c in callbacks if isinstance(c, Resume)]
@@ -522,9 +523,10 @@ def _by_step(arguments, seed):
         x = batches.dataset(epochs, first * steps)
         without = dict.fromkeys(("y", "sample_weight", "batch_size"))
         arguments = {**arguments, **without}
-    if not is_tf_dataset(x):
+    indexed = hasattr(x, "from_step")
+    if not (indexed or is_tf_dataset(x)):
         return arguments, lambda epochs, done: x, False
-    indexed, count = hasattr(x, "from_step"), int(x.cardinality())
+    count = len(x) if indexed else int(x.cardinality())
     anew = steps is None and count > 0 and not indexed
     if steps is None:
         steps = count if count > 0 else getattr(x, "steps_per_epoch", None)
@@ -535,7 +537,7 @@ def _by_step(arguments, seed):
             last = max((epochs - first) * steps - 1, 0)
             left = x.from_step(min(passed * steps + done, last))
             # Keras counts the steps that are done, too.
-            return left.filter(lambda *_: True)
+            return backend.endless(left)
         if not anew:
             return x.skip(passed * (steps or 0))
         for _ in range(passed):

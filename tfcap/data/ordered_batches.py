@@ -1,0 +1,69 @@
+"""Batches for `fit()` where Keras runs on another backend than TensorFlow."""
+
+import collections
+from concurrent.futures import ThreadPoolExecutor
+
+import keras
+
+
+class OrderedBatches(keras.utils.PyDataset):
+    """Feeds batches in their order, which a thread computes a few steps ahead.
+
+    Args:
+        read: Function without arguments that returns an iterator of all
+            batches, nests of NumPy arrays.
+        count: Integer, their number.
+
+    Attributes:
+        num_batches: Integer, their number; or `None`, with which Keras reads
+            on where they begin anew.
+
+    Example:
+
+    >>> from tfcap.data.ordered_batches import OrderedBatches
+    >>> batches = OrderedBatches(lambda: iter("abc"), 3)
+    >>> [*batches], batches[0], batches[1]
+    (['a', 'b', 'c'], 'a', 'b')
+    """
+
+    num_batches = None
+
+    def __init__(self, read, count):
+        super().__init__()
+        self.read = read
+        self.num_batches = self._count = count
+
+    def __len__(self):
+        return self._count
+
+    def __iter__(self):
+        return _ahead(self.read())
+
+    def __getitem__(self, index):
+        index %= self._count
+        if index == 0:
+            self._batches, self._next = iter(self), 0
+        if index != self._next:
+            raise ValueError(
+                "Batches must be read in their order. Received: a request for "
+                f"batch {index}, where batch {self._next} is next. Call "
+                "`fit()` with `shuffle=False`; the order of an epoch is that "
+                "of the data set."
+            )
+        self._next += 1
+        return next(self._batches)
+
+
+def _ahead(batches, count=4):
+    """Yields what an iterator has, read by a thread of its own."""
+    pool, end = ThreadPoolExecutor(1), object()
+    try:
+        waiting = collections.deque(
+            pool.submit(next, batches, end) for _ in range(count)
+        )
+        while (batch := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, batches, end))
+            yield batch
+    finally:
+        # Not waited for: it may be this thread that lets go of the iterator.
+        pool.shutdown(wait=False, cancel_futures=True)
