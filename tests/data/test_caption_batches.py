@@ -95,7 +95,8 @@ def test_without_shuffling_the_order_is_that_of_the_captions():
 def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(options):
     batches = make(seed=3, **options)
     whole = list(batches.dataset(epochs=3))
-    assert len(whole) == 3 * batches.steps_per_epoch
+    steps = range(3 * batches.steps_per_epoch)
+    check_same(whole, [batches.batch(step) for step in steps])
     rest = make(seed=3, **options).dataset(epochs=3, start_step=4)
     check_same(whole[4:], list(rest))
     assert not list(batches.dataset(epochs=1, start_step=99))

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfcap.data import DatasetBatches
 from tfcap.data import Epochs
+from tfcap.data.ordered_batches import OrderedBatches
 
 X = np.arange(28.0).reshape(14, 2).astype("float32")
 ROWS = tf.data.Dataset.from_tensor_slices((X, X[:, :1]))
@@ -30,8 +31,11 @@ def generated(epoch):
 
 
 def read(batches, *arguments):
-    dataset = batches.dataset(*arguments)
-    return [x.tolist() for x, _ in dataset.as_numpy_iterator()]
+    return values(batches.dataset(*arguments))
+
+
+def values(dataset):
+    return [np.asarray(x).tolist() for x, _ in dataset]
 
 
 MADE = {
@@ -51,13 +55,20 @@ def test_every_step_has_its_batch_wherever_one_begins(name):
     if name != "PyDataset":
         assert whole[:3] != whole[3:6]
     again = batches.dataset(3)
-    assert [x.tolist() for x, _ in again.as_numpy_iterator()] == whole
+    assert values(again) == values(again) == whole
     for step in (4, 9):
         assert read(MADE[name](), 3, step) == whole[step:]
         rest = again.from_step(step)
         assert rest.steps_per_epoch == 3
-        found = [x.tolist() for x, _ in rest.from_step(0).as_numpy_iterator()]
-        assert found == whole[step:]
+        assert values(rest.from_step(0)) == whole[step:]
+
+
+def test_batches_in_order_begin_anew_and_are_read_in_no_other():
+    batches = OrderedBatches(lambda: iter("abc"), 3)
+    for index, batch in zip((0, 1, 2, 3, 4, 0), "abcaba"):
+        assert batches[index] == batch
+    with pytest.raises(ValueError, match="batch 2, where batch 1 is next"):
+        batches[2]
 
 
 def test_an_epoch_has_every_row_of_the_arrays_once():

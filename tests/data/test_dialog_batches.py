@@ -2,7 +2,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests.data.tiny_captions import FEATURES
 from tests.data.tiny_captions import check_same
@@ -30,14 +29,16 @@ def test_parts_of_a_batch_belong_to_the_same_dialog(make, encoded):
 
 
 def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(make):
-    dataset = make(seed=3, **DRAWS).dataset(epochs=3)
-    inputs, labels = dataset.element_spec
-    assert inputs["image"].shape == (3, 4, 3)
-    assert inputs["image"].dtype == tf.float32
-    assert inputs["options"].shape == (3, 4, 9, 9)
-    assert labels.shape == (3, 4, 9)
+    batches = make(seed=3, **DRAWS)
+    dataset = batches.dataset(epochs=3)
     whole = list(dataset)
     assert len(whole) == len(dataset) == 9
+    check_same(whole, [batches.batch(step) for step in range(9)])
+    inputs, labels = whole[0]
+    assert inputs["image"].shape == (3, 4, 3)
+    assert inputs["image"].dtype == "float32"
+    assert inputs["options"].shape == (3, 4, 9, 9)
+    assert labels.shape == (3, 4, 9)
     rest = list(make(seed=3, **DRAWS).dataset(epochs=3, start_step=4))
     check_same(whole[4:], rest)
     other = make(seed=4, **DRAWS).batch(0)

@@ -16,12 +16,12 @@ from tests import dialogs
 from tests.methods import stranger
 from tests.methods.test_arguments import METHODS
 from tests.methods.test_arguments import networks_of
+from tests.training.stopped import goes_on
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.objectives import ScoreFunction
 from tfcap.training import Evaluator
 from tfcap.training import JointTraining
-from tfcap.training import Resume
 from tfcap.training import open_strategy
 
 FILE = pathlib.Path(__file__).parent / "losses.json"
@@ -50,7 +50,7 @@ def same_noise(monkeypatch):
 
 def data_of(name):
     if name == "gdis":
-        return next(dialogs.batches().dataset(1).as_numpy_iterator())
+        return dialogs.batches().batch(0)
     return stranger.batch(8)
 
 
@@ -129,9 +129,9 @@ def test_speakers_are_evaluated_after_every_epoch():
 
 
 @on_jax
-def test_what_resumes_needs_tensorflow(tmp_path):
-    with pytest.raises(NotImplementedError, match="KERAS_BACKEND=tensorflow"):
-        Resume(tmp_path)
+def test_a_run_on_two_devices_goes_on(tmp_path):
+    with open_strategy().scope():
+        goes_on(tmp_path)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import sys
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import tfcap
 from tests.training.resumed import epochs_done
@@ -106,6 +105,8 @@ class Rows(keras.utils.PyDataset):
 
 
 def pairs():
+    import tensorflow as tf
+
     return tf.data.Dataset.from_tensor_slices((X, Y))
 
 
