@@ -6,10 +6,14 @@ On the CPU, and elsewhere if asked: `TFCAP_JAX_PLATFORMS=cuda`.
 import importlib.util
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from tfcap._io import load_arrays
 
 # One pass over every part; the rest of the contracts has no backend in it.
 # What is trained is compiled by that; a sum of rewards compiles each again.
@@ -22,6 +26,8 @@ CHOSEN = (
     " or (logits and not units0 and not units1)"
     " or (word_vectors and (some or read or gone)) or stateless"
     " or impossible or test_backends"
+    " or begins or in_order or run_sees or (test_resume and (unbuilt"
+    " or memory or (linear and not weighted and not endless and not tf)))"
 )
 FILES = (
     "test_contract.py",
@@ -33,7 +39,11 @@ FILES = (
     "layers/test_word_vectors.py",
     "layers/test_stateless_schedules.py",
     "ops/test_loops.py",
+    "data/test_caption_batches.py",
+    "data/test_dataset_batches.py",
+    "data/test_dialog_batches.py",
     "training/test_backends.py",
+    "training/test_resume.py",
 )
 TESTS = pathlib.Path(__file__).parent
 
@@ -65,29 +75,52 @@ def test_parts_meet_their_contract_on_jax():
 
 
 WITHOUT_TENSORFLOW = """
-import sys
+import os, signal, sys
 sys.modules["tensorflow"] = None
 import keras
 from tests.methods import stranger
 import tfcap
 
-speaker = stranger.speaker()
-reward = tfcap.rewards.CIDErD(stranger.frequencies())
-training = tfcap.methods.scst(speaker, reward, max_length=3)
-training.compile(keras.optimizers.Adam(0.1))
-print(training.fit(stranger.batch(), epochs=2, verbose=0).history["cider_d"])
+def train(folder, seed, batch_begins=None):
+    keras.utils.set_random_seed(seed)
+    reward = tfcap.rewards.CIDErD(stranger.frequencies())
+    training = tfcap.methods.scst(stranger.speaker(), reward, max_length=3)
+    training.compile(keras.optimizers.Adam(0.1))
+    batches = tfcap.data.DatasetBatches.from_arrays(stranger.batch(8), 2)
+    happens = keras.callbacks.LambdaCallback(on_train_batch_begin=batch_begins)
+    resume = tfcap.training.Resume(folder, save_every=1e-9)
+    data, callbacks = batches.dataset(2), [resume, happens]
+    training.fit(data, epochs=2, callbacks=callbacks, verbose=0)
+
+def kill(batch, logs, begun=[]):
+    begun.append(batch)
+    if len(begun) == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+os.chdir(sys.argv[1])
+if os.path.exists("parts"):
+    train("parts", 9)
+else:
+    train("whole", 0)
+    train("parts", 0, kill)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs JAX")
-def test_a_speaker_is_trained_without_tensorflow():
-    run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TENSORFLOW],
-        cwd=TESTS.parent,
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
-        capture_output=True,
-        text=True,
-        check=False,
+def test_a_run_without_tensorflow_is_killed_and_goes_on(tmp_path):
+    for status in (-signal.SIGKILL, 0):
+        run = subprocess.run(
+            [sys.executable, "-c", WITHOUT_TENSORFLOW, tmp_path],
+            cwd=TESTS.parent,
+            env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == status, run.stderr
+    parts, whole = (
+        load_arrays(tmp_path / name / "checkpoint.npz")
+        for name in ("parts", "whole")
     )
-    assert run.returncode == 0 and run.stdout.startswith("["), run.stderr
+    np.testing.assert_equal(parts, whole)
