@@ -26,7 +26,7 @@ class OrderedBatches(keras.utils.PyDataset):
     (['a', 'b', 'c'], 'a', 'b')
     """
 
-    num_batches = None
+    num_batches, _next = None, 0
 
     def __init__(self, read, count):
         super().__init__()
@@ -45,10 +45,9 @@ class OrderedBatches(keras.utils.PyDataset):
             self._batches, self._next = iter(self), 0
         if index != self._next:
             raise ValueError(
-                "Batches must be read in their order. Received: a request for "
-                f"batch {index}, where batch {self._next} is next. Call "
-                "`fit()` with `shuffle=False`; the order of an epoch is that "
-                "of the data set."
+                f"Batches must be read in their order. Received: {index} is "
+                f"asked for, {self._next} is next. Call `fit()` with "
+                "`shuffle=False`: the data set has shuffled them."
             )
         self._next += 1
         return next(self._batches)

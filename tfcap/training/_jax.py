@@ -24,9 +24,9 @@ def scope(model: keras.Model):
     return contextlib.nullcontext()
 
 
-def metric_parts(model: keras.Model, variable: keras.Variable) -> tuple:
-    """The variable of a metric itself: it is of all devices."""
-    return (variable,)
+def metric_parts(model: keras.Model) -> list:
+    """Variables of the metrics, each by itself: it is of all devices."""
+    return [(variable,) for variable in model.metrics_variables]
 
 
 def endless(dataset: keras.utils.PyDataset) -> keras.utils.PyDataset:

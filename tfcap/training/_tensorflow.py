@@ -26,10 +26,10 @@ def scope(model: keras.Model):
     return model.distribute_strategy.scope()
 
 
-def metric_parts(model: keras.Model, variable: keras.Variable) -> tuple:
-    """Values of a variable of a metric, one for each replica of this worker."""
+def metric_parts(model: keras.Model) -> list:
+    """Variables of the metrics, each as those of this worker's replicas."""
     local = model.distribute_strategy.experimental_local_results
-    return local(variable.value)
+    return [local(variable.value) for variable in model.metrics_variables]
 
 
 def endless(dataset: tf.data.Dataset) -> tf.data.Dataset:

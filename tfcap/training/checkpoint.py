@@ -168,7 +168,7 @@ class RunCheckpoint:
         for optimizer, before, now in rates:
             if now != before:
                 optimizer.learning_rate = now
-        metrics = _metric_parts(model) if with_metrics else []
+        metrics = backend.metric_parts(model) if with_metrics else []
         for index, parts in enumerate(metrics):
             array = self.arrays.get(f"metric{index:05d}")
             first = worker_index(model) * len(parts)
@@ -311,12 +311,7 @@ def _metric_arrays(model):
     its last bits after resuming.
     """
     found = {}
-    for index, parts in enumerate(_metric_parts(model)):
+    for index, parts in enumerate(backend.metric_parts(model)):
         own = np.stack([part.numpy() for part in parts])
         found[f"metric{index:05d}"] = from_all(own, model)
     return found
-
-
-def _metric_parts(model):
-    """Variables of the metrics, each as those of this worker's replicas."""
-    return [backend.metric_parts(model, v) for v in model.metrics_variables]
