@@ -17,8 +17,8 @@ EPOCHS, STEPS = 3, 12
 
 def batch(step):
     rng = np.random.default_rng(step)
-    x = rng.normal(size=(4, 3)).astype("float32")
-    return x, rng.integers(0, 2, (4, 1))
+    x = rng.normal(size=(8, 3)).astype("float32")
+    return x, rng.integers(0, 2, (8, 1))
 
 
 class Stop(keras.callbacks.Callback):

@@ -16,7 +16,6 @@ from tests import dialogs
 from tests.methods import stranger
 from tests.methods.test_arguments import METHODS
 from tests.methods.test_arguments import networks_of
-from tests.training.stopped import goes_on
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
 from tfcap.objectives import ScoreFunction
@@ -126,12 +125,6 @@ def test_speakers_are_evaluated_after_every_epoch():
     history = model.fit(data, epochs=2, callbacks=[evaluator], verbose=0)
     assert len(history.history["val_r_5"]) == 2
     assert history.history["val_r_5"][-1] == evaluator().scores["r@5"]
-
-
-@on_jax
-def test_a_run_on_two_devices_goes_on(tmp_path):
-    with open_strategy().scope():
-        goes_on(tmp_path)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,12 @@ import pytest
 
 import tfcap
 from tests.training.resumed import epochs_done
+from tests.training.stopped import goes_on
 from tfcap.data import DatasetBatches
 from tfcap.data import Epochs
 from tfcap.training import Resume
 from tfcap.training import checkpoint
+from tfcap.training import open_strategy
 
 EPOCHS, STEPS, SIZE = 3, 3, 2
 ROWS = STEPS * SIZE - 1
@@ -277,6 +279,12 @@ def test_a_run_that_is_stopped_ends_as_one_that_is_not(name, whole, tmp_path):
     again = run(tmp_path, **made, seed=98)
     same(again, whole(make, data), atol)
     assert not again[3]
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="needs JAX")
+def test_a_run_on_several_devices_goes_on(tmp_path):
+    with open_strategy().scope():
+        goes_on(tmp_path)
 
 
 def test_a_run_without_notice_goes_on_from_what_was_saved_in_time(
