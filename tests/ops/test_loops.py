@@ -57,3 +57,19 @@ def test_a_state_that_grows_is_unrolled(length):
     words = np.ones((1, length), "float32")
     found = each_word(step, ops.zeros((1, 0)), ops.array(words))
     np.testing.assert_allclose(found, np.arange(1, length + 1)[None])
+
+
+def test_a_loop_draws_other_numbers_at_every_step():
+    def drawn(unroll):
+        layer = keras.layers.Dropout(0.5, seed=0)
+
+        def step(x, state):
+            return layer(x, training=True), state
+
+        words = ops.ones((1, 6, 20))
+        state = ops.zeros((1, 1))
+        found = each_word(step, state, words, unroll=unroll, network=layer)
+        return np.array(found), np.array(layer.seed_generator.state)
+
+    for one, other in zip(drawn(True), drawn(False), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -1,4 +1,4 @@
-"""The same losses on TensorFlow and on JAX, see `tests/test_jax_backend.py`.
+"""The same numbers on TensorFlow and on JAX, see `tests/test_jax_backend.py`.
 
 `python -m tests.training.test_backends` writes those of this backend.
 """
@@ -16,17 +16,26 @@ from tests import dialogs
 from tests.methods import stranger
 from tests.methods.test_arguments import METHODS
 from tests.methods.test_arguments import networks_of
+from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
+from tfcap.layers import Categorical
 from tfcap.objectives import ScoreFunction
 from tfcap.training import Evaluator
 from tfcap.training import JointTraining
 from tfcap.training import open_strategy
 
-FILE = pathlib.Path(__file__).parent / "losses.json"
+FILE = pathlib.Path(__file__).parent / "numbers.json"
 #: One is enough to see on TensorFlow that the file is of it.
 HERE = ["psst"]
-NAMES = [*HERE, "mle", "scst", "sr_pl", "wtf_rl", "ppo", "dpo", "gdis", "mixer"]
+OTHERS = (
+    "mle scst sr_pl straight_through wtf_rl ppo dpo gdis mixer policy_gradient"
+).split()
+DECODERS = {
+    "greedy": lambda: Greedy(6, no_repeat_ngram=2),
+    "sample": lambda: Sample(Categorical(seed=0), 3, 6),
+    "beam": lambda: BeamSearch(4, 6, groups=2),
+}
 BACKEND = keras.backend.backend()
 on_jax = pytest.mark.skipif(BACKEND != "jax", reason="needs JAX as the backend")
 
@@ -42,6 +51,15 @@ def hashed(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     return ops.reshape(minval + (maxval - minval) * x, shape)
 
 
+def even(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
+    """One number: backends lay out the rows of continuations otherwise."""
+    return ops.full(shape, 0.6 * maxval, "float32")
+
+
+def noise_of(name):
+    return even if name == "policy_gradient" else hashed
+
+
 @pytest.fixture(autouse=True)
 def same_noise(monkeypatch):
     monkeypatch.setattr(keras.random, "uniform", hashed)
@@ -53,33 +71,75 @@ def data_of(name):
     return stranger.batch(8)
 
 
-def trained(name, data):
-    """Losses of two epochs, and the weights after them."""
+def trained(name, data, epochs=2):
+    """Logs of epochs of two steps, and the weights after them."""
     keras.utils.set_random_seed(0)
     given = networks_of(METHODS[name])
     for seed, network in enumerate(given.values()):
         if isinstance(network, keras.Model):
             stranger.fill(network, seed)
     model = METHODS[name](**given)
+    for network in model.networks:
+        if network not in given.values():  # a baseline's
+            network.set_weights([0.0 * w for w in network.get_weights()])
     model.compile({name: keras.optimizers.SGD(0.1) for name in model.learners})
     before = [np.array(v) for v in model.trainable_variables]
-    history = model.fit(data, batch_size=4, epochs=2, shuffle=False, verbose=0)
+    history = model.fit(
+        data, batch_size=4, epochs=epochs, shuffle=False, verbose=0
+    )
     after = [np.array(v) for v in model.trainable_variables]
     assert any((x != y).any() for x, y in zip(before, after))
     assert np.isfinite([*history.history.values()]).all()
     return history.history, after
 
 
+def numbers_of(name):
+    """Of a method, losses and weights of ten steps; of a decoder, its ids."""
+    if name in DECODERS:
+        speaker = stranger.speaker()
+        state = speaker.begin(stranger.batch(3))
+        tokens = DECODERS[name]().decode(speaker, state).tokens
+        return {"ids": np.array(tokens).tolist()}
+    logs, weights = trained(name, data_of(name), epochs=5)
+    loss = logs["speaker/loss" if "loss" not in logs else "loss"]
+    weights = [np.sum(np.cos(np.arange(w.size)) * w.ravel()) for w in weights]
+    return {"losses": loss, "weights": [float(each) for each in weights]}
+
+
 @pytest.mark.parametrize(
-    "name", [*HERE, *(pytest.param(x, marks=on_jax) for x in NAMES[1:])]
+    "name",
+    [*DECODERS, *HERE, *(pytest.param(x, marks=on_jax) for x in OTHERS)],
 )
-def test_losses_are_those_of_the_other_backend(name):
-    logs, _ = trained(name, data_of(name))
-    # Monte-Carlo continuations lay out their noise by backend.
-    if name != "mixer":
-        known = json.loads(FILE.read_text())[name]
-        found = logs["speaker/loss" if "loss" not in logs else "loss"]
-        np.testing.assert_allclose(found, known, 1e-4, 1e-6)
+def test_numbers_are_those_of_the_other_backend(name, monkeypatch):
+    monkeypatch.setattr(keras.random, "uniform", noise_of(name))
+    found, known = numbers_of(name), json.loads(FILE.read_text())[name]
+    for key, values in known.items():
+        np.testing.assert_allclose(found[key], values, 1e-4, 1e-5)
+
+
+@on_jax
+def test_a_step_is_compiled_once_for_captions_of_any_length():
+    import jax
+
+    compiled = []
+
+    def note(event, seconds, **kwargs):
+        if event.endswith("backend_compile_duration"):
+            compiled.append(event)
+
+    speaker = stranger.speaker()
+    model = METHODS["scst"](speaker, networks_of(METHODS["scst"])["reward"])
+    model.compile(keras.optimizers.SGD(0.1))
+    batches = [stranger.batch(rows, seed) for seed, rows in enumerate([4] * 4)]
+    jax.monitoring.register_event_duration_secs_listener(note)
+    counts = []
+    for batch in [*batches, stranger.batch(2)]:
+        model.train_on_batch(batch)
+        counts.append(len(compiled))
+        compiled.clear()
+    jax.monitoring.unregister_event_duration_listener(note)
+    # A batch of another size is compiled, too.
+    assert counts == [1, 0, 0, 0, 1]
 
 
 @on_jax
@@ -128,9 +188,8 @@ def test_speakers_are_evaluated_after_every_epoch():
 
 
 if __name__ == "__main__":
-    keras.random.uniform = hashed
     found = {}
-    for each in NAMES[:-1]:
-        logs, _ = trained(each, data_of(each))
-        found[each] = logs["speaker/loss" if "loss" not in logs else "loss"]
+    for each in [*DECODERS, *HERE, *OTHERS]:
+        keras.random.uniform = noise_of(each)
+        found[each] = numbers_of(each)
     FILE.write_text(json.dumps(found, indent=1) + "\n")

@@ -1,13 +1,19 @@
 """Recurrences over words, step by step or in a loop of the graph."""
 
+import contextlib
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import keras
 from keras import ops
 
-#: Steps above which a graph of every step is slow to build.
-LONGEST_UNROLLED = 32
+from tfcap._ops.private_names import layers_of
+from tfcap._ops.private_names import seed_generators
+
+#: Steps above which a graph of every step is slow to build: on JAX, which
+#: compiles each of them, more than one.
+LONGEST_UNROLLED = 32 if keras.backend.backend() == "tensorflow" else 1
 
 
 def each_word(
@@ -16,12 +22,13 @@ def each_word(
     words: Any,
     dtype: str = "float32",
     unroll: bool | None = None,
+    network: Any = None,
 ) -> Any:
     """Runs a recurrence over words, step by step or in a loop of the graph.
 
     Args:
-        step, state, words, dtype: As of `scan_words()`. Step by step, the
-            shapes of the state may change, and `dtype` does not matter.
+        step, state, words, dtype, network: As of `scan_words()`. Step by step,
+            the shapes of the state may change, and `dtype` does not matter.
         unroll: Boolean, whether every step is a part of the graph. Defaults to
             `None`: for at most 32 steps, or if the state changes its shapes.
 
@@ -41,7 +48,7 @@ def each_word(
     """
     length = words.shape[1]
     if length is None:
-        return scan_words(step, state, words, dtype)
+        return scan_words(step, state, words, dtype, network)
     if unroll is None:
         unroll = length <= LONGEST_UNROLLED
     columns, start = [], 0
@@ -50,7 +57,7 @@ def each_word(
         first, after = step(words[:, 0], state)
         if same_shapes(state, after):
             first = ops.cast(first, dtype)[:, None]
-            rest = scan_words(step, after, words[:, 1:], dtype)
+            rest = scan_words(step, after, words[:, 1:], dtype, network)
             return ops.concatenate([first, rest], axis=1)
         columns, start, state = [first], 1, after
     for word in ops.unstack(words, length, axis=1)[start:]:
@@ -78,7 +85,11 @@ def same_shapes(before: Any, after: Any, free: int = 0) -> bool:
 
 
 def scan_words(
-    step: Callable, state: Any, words: Any, dtype: str = "float32"
+    step: Callable,
+    state: Any,
+    words: Any,
+    dtype: str = "float32",
+    network: Any = None,
 ) -> Any:
     """Runs a recurrence over words in a loop of the graph, with gradient.
 
@@ -90,6 +101,8 @@ def scan_words(
         state: Nest of tensors with leading axis `n`, of constant shapes.
         words: Tensor of shape `(n, T, ...)`.
         dtype: String, of the output.
+        network: `keras.layers.Layer` whose random numbers `step` draws, or
+            `None`.
 
     Returns:
         Tensor of shape `(n, T, ...)`, the outputs of all steps.
@@ -109,7 +122,7 @@ def scan_words(
     [[1. 3. 6.]]
     """
     if keras.backend.backend() != "tensorflow":
-        return _scan(step, state, words, dtype)
+        return _scan(step, state, words, dtype, network)
     import tensorflow as tf
 
     words = tf.convert_to_tensor(words)
@@ -144,19 +157,65 @@ def scan_words(
     return tf.einsum("tn...->nt...", outputs.stack())
 
 
-def _scan(step, state, words, dtype):
+def _scan(step, state, words, dtype, network):
     """Runs `scan_words()` on backends that know the number of words."""
 
-    def body(before, word):
+    seeds = SameDraws(network)
+
+    def body(kept, word):
+        before, seen = kept
+        seeds.assign(seen)
         output, after = step(word, before)
         after = keras.tree.map_structure(
             lambda x, y: ops.cast(x, y.dtype), after, before
         )
-        return after, ops.cast(output, dtype)
+        return (after, seeds.now()), ops.cast(output, dtype)
 
     state = keras.tree.map_structure(ops.convert_to_tensor, state)
-    _, outputs = ops.scan(body, state, ops.moveaxis(words, 1, 0))
+    words = ops.moveaxis(words, 1, 0)
+    (_, seen), outputs = ops.scan(body, (state, seeds.before), words)
+    seeds.assign(seen)
     return ops.moveaxis(outputs, 0, 1)
+
+
+class SameDraws:
+    """Keeps the state of a network's random generators, to draw again.
+
+    A speaker that reads the same words twice in training has other masks of
+    dropout the second time. Within `again()` they are those that came after
+    this object was made; afterwards the network goes on as if nothing had been
+    drawn there. Networks that are no Keras layers draw new numbers.
+
+    Args:
+        network: `keras.layers.Layer`, or any other object.
+        generators: Seed generators of others.
+    """
+
+    def __init__(self, network: Any, *generators: Any):
+        every = [seed_generators(layer) for layer in layers_of(network)]
+        # A generator may belong to several layers.
+        every = {id(x): x for x in itertools.chain(generators, *every)}
+        self.states = [generator.state for generator in every.values()]
+        self.before = self.now()
+
+    @contextlib.contextmanager
+    def again(self):
+        """Context in which the network draws the numbers once more."""
+        after = self.now()
+        self.assign(self.before)
+        try:
+            yield
+        finally:
+            self.assign(after)
+
+    def now(self) -> list:
+        """Returns the states."""
+        return [ops.copy(state) for state in self.states]
+
+    def assign(self, values: list) -> None:
+        """Sets the states."""
+        for state, value in zip(self.states, values):
+            state.assign(value)
 
 
 def _check_kept(before, after):

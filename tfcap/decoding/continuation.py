@@ -13,10 +13,15 @@ from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops import take_rows
 from tfcap.decoding.loop import loop_over_words
+from tfcap.decoding.loop import speak_in_loop
 from tfcap.decoding.loop import state_of_loop
+from tfcap.decoding.loop import without_gradient
 from tfcap.decoding.rollout import NONE
 from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
+
+#: How many groups of prefixes go on in a loop of their own, on JAX.
+_GROUPS = 4
 
 
 def continue_from(
@@ -72,6 +77,11 @@ def continue_from(
         state = repeat_samples(state, samples)
         for t in range(length):
             said, state = plan.step(t, said, state, training)
+    elif keras.backend.backend() != "tensorflow":
+        state = state_of_loop(speaker, state, length, samples)
+        drawn = _in_groups(plan, state)
+        seeds.skip(_GROUPS * length)
+        return _join(tokens, mask, drawn, prefixes, samples, speaker)
     else:
         state = state_of_loop(speaker, state, length, samples)
         said = loop_over_words(
@@ -81,6 +91,61 @@ def continue_from(
     drawn = ops.transpose(said["drawn"][1:])
     drawn = ops.reshape(drawn, (*table, length - 1))
     return _join(tokens, mask, drawn, prefixes, samples, speaker)
+
+
+def _in_groups(plan, state):
+    """Words `(n, N, K, T - 1)` that are drawn in loops of static shapes.
+
+    A group of prefixes goes on at a time, from the shortest of them on: all at
+    once, twice as many words would be read as are drawn.
+    """
+    (rows, count, copies), length = plan.table, plan.further.shape[1]
+    size = -(-count // _GROUPS)
+    lasts = np.array(plan.prefixes, "int32")
+    lasts = np.pad(lasts, (0, -count % size), "edge").reshape(-1, size)
+    firsts = lasts[:, 0] + 1
+
+    def of_group(state, group):
+        index, (first, following), lasts = group
+        lasts = ops.tile(ops.repeat(lasts, copies), [rows])
+        words = ops.take(plan.fed, first, axis=1)
+        alive = ops.take(plan.further, first - 1, axis=1)
+        fed, words, alive = repeat_samples(
+            (plan.fed, words, alive), size * copies
+        )
+
+        def draw(logits, t):
+            ids = plan.draw(logits, index * length + t)
+            return ops.where(t <= lasts, ops.take(fed, t + 1, axis=1), ids)
+
+        tokens, *_ = speak_in_loop(
+            plan.speaker,
+            state,
+            draw,
+            num_samples=size * copies,
+            max_length=length,
+            logits_processors=plan.processors,
+            start=(first, words, alive),
+        )
+        return read(first, following, state), tokens
+
+    def read(first, last, state):
+        def step(t, state):
+            words = ops.take(plan.fed, t, axis=1)
+            return plan.speaker.step(words, state, training=False)[1]
+
+        with without_gradient(plan.speaker):
+            return ops.fori_loop(first, last, step, state)
+
+    ends = np.append(firsts[1:], firsts[-1])
+    groups = np.arange(len(firsts)), (firsts, ends), lasts
+    state = read(0, firsts[0], state)
+    groups = keras.tree.map_structure(ops.convert_to_tensor, groups)
+    _, tokens = ops.scan(of_group, state, groups)
+    tokens = ops.reshape(tokens, (len(firsts), rows, size, copies, length))
+    tokens = ops.reshape(ops.moveaxis(tokens, 0, 1), (rows, -1, copies, length))
+    places = ops.arange(length, dtype="int32") > lasts.reshape(-1, 1, 1)
+    return ops.where(places, tokens, 0)[:, :count, :, 1:]
 
 
 class _Plan(NamedTuple):

@@ -47,6 +47,7 @@ def loop_over_words(
     goes_on: Callable,
     step: Callable,
     free_rows: bool = False,
+    first: Any = 0,
 ) -> Any:
     """Runs a loop over words, of which a step is traced once.
 
@@ -65,6 +66,7 @@ def loop_over_words(
             the next two.
         free_rows: Boolean, whether the first axis of every tensor may change
             from step to step; on TensorFlow only.
+        first: Integer or scalar tensor, the first step. Defaults to `0`.
 
     Returns:
         The last `carried`.
@@ -96,7 +98,7 @@ def loop_over_words(
         now, _ = keras.tree.pack_sequence_as(nest, leaves)
         return ops.logical_and(t < length, goes_on(now))
 
-    start = (ops.zeros((), "int32"), *keras.tree.flatten(nest))
+    start = (ops.cast(first, "int32"), *keras.tree.flatten(nest))
     if extends or free_rows:
         ends = (carried, extended(state) if extends else state)
         shapes = _invariants(start[1:], keras.tree.flatten(ends), free)
@@ -187,6 +189,7 @@ def speak_in_loop(
     logits_processors: LogitsProcessors,
     keep_states: bool = False,
     ends: Callable | None = None,
+    start: tuple | None = None,
 ) -> tuple[Any, Any, Any, Any]:
     """Decodes without gradient until all sequences have ended.
 
@@ -198,13 +201,23 @@ def speak_in_loop(
         draw: Callable from logits `(n, V)` and the step to ids `(n,)`.
         ends: Callable from ids `(n,)` and the step to booleans, which
             sequences end. Defaults to those that get an end token.
+        start: First step, words `(n,)` that are read there, and booleans
+            `(n,)`, which sequences go on; `state` is then that of a loop.
+            Defaults to the start of all.
 
     Returns:
         Tokens of shape `(n, T)`, their mask, their log probabilities, and
         states `(n, T, D)`, or `None`.
     """
-    state = state_of_loop(speaker, state, max_length, num_samples)
+    if start is None:
+        state = state_of_loop(speaker, state, max_length, num_samples)
+    else:
+        state = repeat_samples(state, num_samples)
     rows, pad = num_rows(state), getattr(speaker, "pad", 0)
+    if start is None:
+        words = ops.full((rows,), speaker.bos, dtype="int32")
+        start = 0, words, ops.ones((rows,), "bool")
+    first, words, alive = start
     places = ops.arange(max_length, dtype="int32")
 
     def step(t, said, state):
@@ -231,8 +244,8 @@ def speak_in_loop(
         return following, after
 
     said = {
-        "words": ops.full((rows,), speaker.bos, dtype="int32"),
-        "alive": ops.ones((rows,), "bool"),
+        "words": words,
+        "alive": alive,
         "length": ops.zeros((rows,), "int32"),
         "tokens": ops.full((rows, max_length), pad, dtype="int32"),
         "scores": ops.zeros((rows, max_length), "float32"),
@@ -247,6 +260,7 @@ def speak_in_loop(
         said,
         lambda said: ops.any(said["alive"]),
         step,
+        first=first,
     )
     mask = ops.cast(places < said["length"][:, None], "float32")
     states = said.get("states")

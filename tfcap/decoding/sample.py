@@ -8,6 +8,7 @@ from tfcap._ops import likeliest_words
 from tfcap._ops import reference_mask
 from tfcap._ops.arguments import check_choice
 from tfcap._ops.arguments import checked_integer
+from tfcap._ops.loops import SameDraws
 from tfcap._ops.replicas import schedules_held
 from tfcap.decoding.continuation import continue_from
 from tfcap.decoding.loop import StepSeeds
@@ -18,7 +19,6 @@ from tfcap.decoding.rollout import LogitsProcessors
 from tfcap.decoding.rollout import Rollout
 from tfcap.decoding.rollout import checked_max_length
 from tfcap.decoding.rollout import checked_unroll
-from tfcap.decoding.speaker import SameDraws
 from tfcap.decoding.speaker import checked_guidance
 from tfcap.decoding.speaker import guided
 from tfcap.decoding.speaker import stepwise_log_probs
@@ -180,8 +180,8 @@ class Sample(Decoder):
             are equal, except that the loop has no dropout and the pass has
             its own masks, after a `begin()` that they share.
             `None`: the speaker's attribute `unroll`; else `False` for more
-            than 32 words of a speaker that scores them in one pass, `True`
-            for fewer. Defaults to `None`.
+            than 32 words (on JAX, one) of a speaker that scores them in one
+            pass, `True` for fewer. Defaults to `None`.
         guidance: As for `Greedy`. Log probabilities are of the guided
             distribution.
 
@@ -376,10 +376,8 @@ class Sample(Decoder):
         self.logits_processors.check_no_prefix()
         length, seeds = rollout.tokens.shape[-1], None
         speaker, state = guided(speaker, state, self.guidance)
-        loops = not unrolls(speaker, state, length, False, self.unroll)
         with schedules_held():
-            # Rows come and go, as in loops of TensorFlow alone.
-            if loops and keras.backend.backend() == "tensorflow":
+            if not unrolls(speaker, state, length, False, self.unroll):
                 shape = (1, speaker.vocabulary_size)
                 seeds = StepSeeds(self.channel, shape)
             said = continue_from(

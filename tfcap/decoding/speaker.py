@@ -1,7 +1,6 @@
 """The protocol of speakers, and what decoders do with one."""
 
 import contextlib
-import itertools
 from collections.abc import Callable
 from typing import Any
 from typing import Protocol
@@ -17,10 +16,9 @@ from tfcap._ops import sequence_mask
 from tfcap._ops import token_log_probs
 from tfcap._ops.arguments import checked_number
 from tfcap._ops.loops import LONGEST_UNROLLED
+from tfcap._ops.loops import SameDraws
 from tfcap._ops.loops import same_shapes
 from tfcap._ops.loops import scan_words
-from tfcap._ops.private_names import layers_of
-from tfcap._ops.private_names import seed_generators
 from tfcap._ops.sequences import IMPOSSIBLE
 from tfcap.decoding.rollout import NONE
 from tfcap.decoding.rollout import LogitsProcessors
@@ -292,46 +290,6 @@ def check_start(logits: Any, speaker: Any, step: Any) -> None:
     """Checks a speaker's logits in the first step, which is an integer."""
     if isinstance(step, int) and step == 0:
         check_logits(logits, speaker)
-
-
-class SameDraws:
-    """Keeps the state of a network's random generators, to draw again.
-
-    A speaker that reads the same words twice in training has other masks of
-    dropout the second time. Within `again()` they are those that came after
-    this object was made; afterwards the network goes on as if nothing had been
-    drawn there. Networks that are no Keras layers draw new numbers.
-
-    Args:
-        network: `keras.layers.Layer`, or any other object.
-        generators: Seed generators of others.
-    """
-
-    def __init__(self, network: Any, *generators: Any):
-        every = [seed_generators(layer) for layer in layers_of(network)]
-        # A generator may belong to several layers.
-        every = {id(x): x for x in itertools.chain(generators, *every)}
-        self.states = [generator.state for generator in every.values()]
-        self.before = self.now()
-
-    @contextlib.contextmanager
-    def again(self):
-        """Context in which the network draws the numbers once more."""
-        after = self.now()
-        self.assign(self.before)
-        try:
-            yield
-        finally:
-            self.assign(after)
-
-    def now(self) -> list:
-        """Returns the states."""
-        return [ops.copy(state) for state in self.states]
-
-    def assign(self, values: list) -> None:
-        """Sets the states."""
-        for state, value in zip(self.states, values):
-            state.assign(value)
 
 
 def unroll(

@@ -263,6 +263,7 @@ class WordByWord(keras.Model):
             self.project_inputs(embedded),
             self.compute_dtype,
             self.unroll,
+            self,
         )
 
     def teacher_forced(

@@ -566,7 +566,9 @@ class StepwiseSpeaker(WrappedSpeaker):
             return read(logits, pair[:, 1]), state
 
         state = repeat_samples(state, samples)
-        columns = each_word(step, state, pairs, unroll=self.unroll)
+        columns = each_word(
+            step, state, pairs, unroll=self.unroll, network=self
+        )
         return ops.reshape(columns, (-1, samples, length, *shape))
 
     def logits(self, state: Any, tokens: Any, training: bool = False) -> Any:
