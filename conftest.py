@@ -8,7 +8,11 @@ import zlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # What XLA compiles is run a few times.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0"
+    " --xla_force_host_platform_device_count=2",
+)
 
 import numpy as np
 import pytest
@@ -21,6 +25,21 @@ if ROOT not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]
     )
+#: What is tested on JAX where a file does not import TensorFlow.
+ON_JAX = (
+    *("tests/layers/", "tests/ops/test_loops.py", "tests/test_contract.py"),
+    *("tests/losses/test_values.py", "tests/test_impossible_words.py"),
+    *("tests/rewards/test_contract.py", "tests/rewards/test_grammar.py"),
+    *("tests/models/test_discriminators.py", "tests/training/test_backends.py"),
+)
+
+
+def pytest_ignore_collect(collection_path):
+    file = os.path.relpath(collection_path, ROOT)
+    if os.environ.get("KERAS_BACKEND") == "jax" and file.endswith(".py"):
+        imported = "\nimport tensorflow" in collection_path.read_text()
+        return imported or not file.startswith(ON_JAX) or None
+    return None
 
 
 def pytest_collectstart(collector):

@@ -7,8 +7,6 @@ import pathlib
 import sys
 import warnings
 
-import tensorflow as tf
-
 from reproduce.captioning.load_data import SIZES
 from reproduce.captioning.load_data import WORLDS
 from reproduce.captioning.load_data import load_data
@@ -73,6 +71,8 @@ def training(options, command):
     Args:
         command: List of strings, what Python is called with.
     """
+    import tensorflow as tf
+
     if options.workers and not os.environ.get("TF_CONFIG"):
         command = [sys.executable, *command]
         run_as_workers(command, options.workers, options.trusted_network)

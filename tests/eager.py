@@ -2,12 +2,12 @@
 
 import contextlib
 
-import tensorflow as tf
-
 
 @contextlib.contextmanager
 def run_eagerly():
     """Runs `tf.function`s, and so Keras' steps, eagerly."""
+    import tensorflow as tf
+
     # Kept, for a test may put something else in its place.
     run = tf.config.run_functions_eagerly
     run(True)

@@ -84,6 +84,12 @@ LAYERS = {
 }
 
 
+#: One pass over every part is enough where each operation is compiled.
+once = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="checked on TensorFlow"
+)
+
+
 @pytest.fixture(params=sorted(CASES))
 def case(request):
     name = request.param
@@ -108,15 +114,18 @@ def test_config_is_complete_and_survives_json(case):
     contract.check_config(case[0])
 
 
+@once
 def test_numbers_of_numpy_are_numbers(case, request):
     name = request.node.callspec.params["case"]
     contract.check_numbers(LAYERS[name], CASES[name][0])
 
 
+@once
 def test_output_has_the_promised_shape(case):
     contract.check_symbolic_shapes(*case)
 
 
+@once
 def test_saved_model_predicts_the_same(case, tmp_path):
     contract.check_saved_model(*case, tmp_path)
 
@@ -125,6 +134,7 @@ def test_eager_and_graph_agree(case):
     contract.check_eager_equals_graph(*case)
 
 
+@once
 def test_a_row_alone_gives_what_it_gives_in_a_batch(case):
     contract.check_batch_of_one(*case)
 
@@ -133,10 +143,12 @@ def test_the_seed_decides_training(case):
     contract.check_seed(*case)
 
 
+@once
 def test_inference_draws_nothing(case):
     contract.check_inference(*case)
 
 
+@once
 @pytest.mark.parametrize("policy", contract.POLICIES)
 def test_dtype_policy_is_followed(case, policy):
     contract.check_policy(*case, policy)

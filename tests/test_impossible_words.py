@@ -5,12 +5,11 @@ import inspect
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from keras import ops
 
 import tfcap.layers
 from tests import tiny
-from tests.layers.test_word_vectors import gradients
+from tests.gradients import gradients
 from tfcap._ops import token_log_probs
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
@@ -248,6 +247,8 @@ ESTIMATORS = {
 @pytest.mark.skipif(not TENSORFLOW, reason="training is TensorFlow's")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_speakers_may_mask_words_with_minus_infinity(name):
+    import tensorflow as tf
+
     make, references = ESTIMATORS[name]
 
     def learned(low):

@@ -94,9 +94,17 @@ sys.meta_path.insert(0, Absent())
 """
 
 
-@pytest.mark.parametrize("name", ["keras", "tensorflow"])
-@pytest.mark.parametrize("source", ["from tfcap import losses", "tfcap.models"])
-def test_without_keras_a_room_says_what_to_install(source, name):
+@pytest.mark.parametrize(
+    "name, source",
+    [
+        ("keras", "from tfcap import losses"),
+        ("tensorflow", "tfcap.models"),
+        ("jax", "tfcap.models"),
+    ],
+)
+def test_without_keras_a_room_says_what_to_install(name, source, monkeypatch):
+    if name == "jax":
+        monkeypatch.setenv("KERAS_BACKEND", name)
     source = f"""{absent(name)}
 import tfcap, tfcap.text, tfcap.curves
 try:
@@ -106,7 +114,8 @@ except ImportError as error:
 """
     words = " ".join(in_a_new_process(source))
     assert f"needs {name}, which is not installed" in words
-    assert words.endswith("pip install 'tfcap[train]'")
+    assert "pip install 'tfcap[train]', or on JAX" in words
+    assert words.endswith("pip install 'tfcap[jax]'")
 
 
 def test_a_name_that_is_no_room_is_no_attribute():

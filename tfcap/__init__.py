@@ -40,10 +40,11 @@ def __getattr__(name: str):
         if not name.startswith("_"):
             return importlib.import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as error:
-        if error.name in ("keras", "tensorflow", "h5py", "PIL"):
+        if error.name in ("keras", "tensorflow", "jax", "h5py", "PIL"):
             raise ImportError(
                 f"`tfcap.{name}` needs {error.name}, which is not installed. "
-                "Run: pip install 'tfcap[train]'",
+                "Run: pip install 'tfcap[train]', or on JAX, with "
+                "KERAS_BACKEND=jax: pip install 'tfcap[jax]'",
                 name=error.name,
             ) from error
         if error.name != f"{__name__}.{name}":

@@ -78,8 +78,6 @@ EVERY = {"dtype": "float32", "dropout": 0.1, "condition_dropout": 0.1}
 #: Makes a speaker, and the decoders that it is asked by.
 CASES = {
     "every_decoder": (small("show_tell_every_step", **EVERY), [*DECODERS]),
-    "show_tell_start": (small("show_tell_start"), ["sample"]),
-    "att2in": (small("att2in"), ["sample"]),
     "up_down": (small("up_down"), ["sample"]),
     "transformer": (small("transformer", layers=1), ["sample"]),
     "stepwise": (alive(speakers.stepwise), ["partial"]),

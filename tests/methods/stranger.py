@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops
 
 from tfcap.decoding import stepwise_log_probs
+from tfcap.rewards import BLEU
 from tfcap.text import DocumentFrequencies
 from tfcap.text import Vocabulary
 
@@ -129,6 +130,10 @@ def frequencies():
     return DocumentFrequencies.from_references(
         list(batch(20, seed=9)["sentences"]), VOCABULARY
     )
+
+
+def bleu():
+    return BLEU(2, jit_compile=False)
 
 
 def speaker(seed=1):

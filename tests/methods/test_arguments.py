@@ -10,7 +10,7 @@ import pytest
 
 from tests import dialogs
 from tests.methods import stranger
-from tests.methods.test_strangers import bleu
+from tests.methods.stranger import bleu
 from tfcap import methods
 from tfcap.objectives import ClippedRatio
 

@@ -6,10 +6,10 @@ import pytest
 import tensorflow as tf
 
 from tests.methods import stranger
+from tests.methods.stranger import bleu
 from tfcap import methods
 from tfcap.layers import GumbelSoftmaxST
 from tfcap.layers import WordChannel
-from tfcap.rewards import BLEU
 
 SHORT = {"max_length": stranger.LENGTH, "seed": 0}
 STATES = {"state_units": stranger.UNITS, "baseline_units": (3,)}
@@ -18,10 +18,6 @@ STATES = {"state_units": stranger.UNITS, "baseline_units": (3,)}
 def brevity(captions, references):
     """A reward of somebody who has not heard of tensors."""
     return [-len(caption.split()) for caption in captions]
-
-
-def bleu():
-    return BLEU(2, jit_compile=False)
 
 
 def trade():

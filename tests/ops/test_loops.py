@@ -3,22 +3,8 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tests.gradients import differentiated
 from tfcap._ops.loops import each_word
-
-
-def gradient(function, weight):
-    """Gradient of a function of a tensor, on TensorFlow or JAX."""
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return jax.grad(function)(weight)
-    import tensorflow as tf
-
-    weight = tf.constant(weight)
-    with tf.GradientTape() as tape:
-        tape.watch(weight)
-        value = function(weight)
-    return tape.gradient(value, weight)
 
 
 def test_a_loop_gives_values_and_gradients_of_unrolled_steps():
@@ -40,7 +26,7 @@ def test_a_loop_gives_values_and_gradients_of_unrolled_steps():
             return ops.sum(outputs * shares)
 
         calls.clear()
-        return of_weight(weight), gradient(of_weight, weight)
+        return differentiated(of_weight, weight)
 
     for one, other in zip(total(True), total(None)):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

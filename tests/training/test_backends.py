@@ -1,4 +1,4 @@
-"""The same numbers on TensorFlow and on JAX, see `tests/test_jax_backend.py`.
+"""The same numbers on TensorFlow and on JAX, without TensorFlow there.
 
 `python -m tests.training.test_backends` writes those of this backend.
 """
@@ -6,6 +6,9 @@
 import json
 import math
 import pathlib
+import signal
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -16,6 +19,8 @@ from tests import dialogs
 from tests.methods import stranger
 from tests.methods.test_arguments import METHODS
 from tests.methods.test_arguments import networks_of
+from tests.methods.test_arguments import options_of
+from tfcap._io import load_arrays
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
@@ -25,19 +30,21 @@ from tfcap.training import Evaluator
 from tfcap.training import JointTraining
 from tfcap.training import open_strategy
 
+ROOT = pathlib.Path(__file__).parents[2]
 FILE = pathlib.Path(__file__).parent / "numbers.json"
-#: One is enough to see on TensorFlow that the file is of it.
-HERE = ["psst"]
-OTHERS = (
-    "mle scst sr_pl straight_through wtf_rl ppo dpo gdis mixer policy_gradient"
+#: Methods whose losses and weights are compared; of others, a step is taken.
+COMPARED = (
+    "psst mle scst sr_pl straight_through wtf_rl ppo dpo gdis mixer"
+    " policy_gradient"
 ).split()
 DECODERS = {
     "greedy": lambda: Greedy(6, no_repeat_ngram=2),
     "sample": lambda: Sample(Categorical(seed=0), 3, 6),
     "beam": lambda: BeamSearch(4, 6, groups=2),
 }
-BACKEND = keras.backend.backend()
-on_jax = pytest.mark.skipif(BACKEND != "jax", reason="needs JAX as the backend")
+on_jax = pytest.mark.skipif(
+    keras.backend.backend() != "jax", reason="needs KERAS_BACKEND=jax"
+)
 
 
 def hashed(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
@@ -65,28 +72,29 @@ def same_noise(monkeypatch):
     monkeypatch.setattr(keras.random, "uniform", hashed)
 
 
-def data_of(name):
-    if name == "gdis":
-        return dialogs.batches().batch(0)
-    return stranger.batch(8)
-
-
-def trained(name, data, epochs=2):
+def trained(name, epochs=1):
     """Logs of epochs of two steps, and the weights after them."""
     keras.utils.set_random_seed(0)
     given = networks_of(METHODS[name])
+    data = [stranger.batch(8)]
+    if name in ("gan1", "gan2", "n_pair"):
+        data = dialogs.batches(negatives=3).batch(0)
+    elif "generator" in given:
+        data = [dialogs.batches().batch(0)]
     for seed, network in enumerate(given.values()):
         if isinstance(network, keras.Model):
             stranger.fill(network, seed)
+    if "max_length" in options_of(METHODS[name]):
+        given["max_length"] = 3
     model = METHODS[name](**given)
-    for network in model.networks:
+    for network in getattr(model, "networks", ()):
         if network not in given.values():  # a baseline's
             network.set_weights([0.0 * w for w in network.get_weights()])
-    model.compile({name: keras.optimizers.SGD(0.1) for name in model.learners})
+    sgd, players = keras.optimizers.SGD, getattr(model, "learners", None)
+    model.compile({x: sgd(0.1) for x in players} if players else sgd(0.1))
     before = [np.array(v) for v in model.trainable_variables]
-    history = model.fit(
-        data, batch_size=4, epochs=epochs, shuffle=False, verbose=0
-    )
+    options = {"batch_size": 4, "shuffle": False, "verbose": 0}
+    history = model.fit(*data, epochs=epochs, **options)
     after = [np.array(v) for v in model.trainable_variables]
     assert any((x != y).any() for x, y in zip(before, after))
     assert np.isfinite([*history.history.values()]).all()
@@ -100,17 +108,24 @@ def numbers_of(name):
         state = speaker.begin(stranger.batch(3))
         tokens = DECODERS[name]().decode(speaker, state).tokens
         return {"ids": np.array(tokens).tolist()}
-    logs, weights = trained(name, data_of(name), epochs=5)
+    logs, weights = trained(name, epochs=5)
     loss = logs["speaker/loss" if "loss" not in logs else "loss"]
     weights = [np.sum(np.cos(np.arange(w.size)) * w.ravel()) for w in weights]
     return {"losses": loss, "weights": [float(each) for each in weights]}
 
 
+# One is enough to see on TensorFlow that the file is of it.
 @pytest.mark.parametrize(
     "name",
-    [*DECODERS, *HERE, *(pytest.param(x, marks=on_jax) for x in OTHERS)],
+    [
+        pytest.param(x, marks=[on_jax] * (x not in (*DECODERS, "psst")))
+        for x in (*DECODERS, *METHODS)
+    ],
 )
 def test_numbers_are_those_of_the_other_backend(name, monkeypatch):
+    if name not in (*DECODERS, *COMPARED):
+        trained(name)
+        return
     monkeypatch.setattr(keras.random, "uniform", noise_of(name))
     found, known = numbers_of(name), json.loads(FILE.read_text())[name]
     for key, values in known.items():
@@ -144,9 +159,9 @@ def test_a_step_is_compiled_once_for_captions_of_any_length():
 
 @on_jax
 def test_two_devices_train_as_one():
-    logs, weights = trained("scst", stranger.batch(8))
+    logs, weights = trained("scst")
     with open_strategy().scope():
-        others, found = trained("scst", stranger.batch(8))
+        others, found = trained("scst")
     for name, values in logs.items():
         np.testing.assert_allclose(others[name], values, 1e-4, 1e-6)
     for one, other in zip(weights, found):
@@ -187,9 +202,58 @@ def test_speakers_are_evaluated_after_every_epoch():
     assert history.history["val_r_5"][-1] == evaluator().scores["r@5"]
 
 
+KILLED = """
+import os, signal, sys
+import keras
+from tests.methods import stranger
+import tfcap
+
+def train(folder, seed, batch_begins=None):
+    keras.utils.set_random_seed(seed)
+    reward = tfcap.rewards.CIDErD(stranger.frequencies())
+    training = tfcap.methods.scst(stranger.speaker(), reward, max_length=3)
+    training.compile(keras.optimizers.Adam(0.1))
+    batches = tfcap.data.DatasetBatches.from_arrays(stranger.batch(8), 2)
+    happens = keras.callbacks.LambdaCallback(on_train_batch_begin=batch_begins)
+    resume = tfcap.training.Resume(folder, save_every=1e-9)
+    data, callbacks = batches.dataset(2), [resume, happens]
+    training.fit(data, epochs=2, callbacks=callbacks, verbose=0)
+
+def kill(batch, logs, begun=[]):
+    begun.append(batch)
+    if len(begun) == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+os.chdir(sys.argv[1])
+if os.path.exists("parts"):
+    train("parts", 9)
+else:
+    train("whole", 0)
+    train("parts", 0, kill)
+"""
+
+
+@on_jax
+def test_a_run_is_killed_and_goes_on(tmp_path):
+    for status in (-signal.SIGKILL, 0):
+        run = subprocess.run(
+            [sys.executable, "-c", KILLED, tmp_path],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == status, run.stderr
+    parts, whole = (
+        load_arrays(tmp_path / name / "checkpoint.npz")
+        for name in ("parts", "whole")
+    )
+    np.testing.assert_equal(parts, whole)
+
+
 if __name__ == "__main__":
     found = {}
-    for each in [*DECODERS, *HERE, *OTHERS]:
+    for each in [*DECODERS, *COMPARED]:
         keras.random.uniform = noise_of(each)
         found[each] = numbers_of(each)
     FILE.write_text(json.dumps(found, indent=1) + "\n")
