@@ -27,7 +27,9 @@ CHOSEN = (
     " or (values and not laid_out and not WeightedSum)"
     " or (logits and not units0 and not units1)"
     " or (word_vectors and (some or read or gone)) or stateless"
-    " or impossible or test_backends"
+    " or impossible or test_backends or scaled_too or reaches_nothing"
+    " or (moves_nothing and options0) or gradient_is_named or accumulated"
+    " or clipped_step or frozen_networks or of_rows or (moves_all and False)"
 )
 FILES = (
     "test_contract.py",
@@ -44,6 +46,9 @@ FILES = (
     "data/test_dialog_batches.py",
     "training/test_resume.py",
     "training/test_backends.py",
+    "training/test_joint_training.py",
+    "training/test_joint_training_update.py",
+    "training/test_schedules.py",
 )
 TESTS = pathlib.Path(__file__).parent
 
@@ -55,7 +60,7 @@ def test_parts_meet_their_contract_on_jax():
         **os.environ,
         # Most of the time is the compiler's.
         "XLA_FLAGS": "--xla_backend_optimization_level=0"
-        " --xla_force_host_platform_device_count=2",
+        " --xla_force_host_platform_device_count=8",
         "KERAS_BACKEND": "jax",
         "JAX_PLATFORMS": os.environ.get("TFCAP_JAX_PLATFORMS", "cpu"),
     }
