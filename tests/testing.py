@@ -11,6 +11,11 @@ import json
 import keras
 import numpy as np
 
+#: TensorFlow, or `None` where tests run on JAX, without it.
+tf = None
+if keras.backend.backend() == "tensorflow":
+    pass
+
 POLICIES = ("float32", "mixed_float16", "mixed_bfloat16")
 
 

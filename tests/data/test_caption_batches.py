@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests.data.tiny_captions import COUNTS
 from tests.data.tiny_captions import FEATURES
 from tests.data.tiny_captions import check_same
 from tests.data.tiny_captions import rows_of
 from tests.data.tiny_captions import tiny_captions
+from tests.testing import tf
 from tfcap.data import CaptionBatches
 from tfcap.data import nearest_neighbors
 from tfcap.data.caption_batches import spread_captions

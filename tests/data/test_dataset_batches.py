@@ -1,14 +1,14 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
+from tests.testing import tf
 from tfcap.data import DatasetBatches
 from tfcap.data import Epochs
 from tfcap.data.ordered_batches import OrderedBatches
 
 X = np.arange(28.0).reshape(14, 2).astype("float32")
-ROWS = tf.data.Dataset.from_tensor_slices((X, X[:, :1]))
+ROWS = tf and tf.data.Dataset.from_tensor_slices((X, X[:, :1]))
 
 
 class Pairs(keras.utils.PyDataset):

@@ -1,7 +1,7 @@
 """A handful of captions, of as many words and as few as may be."""
 
+import keras
 import numpy as np
-import tensorflow as tf
 
 from tfcap.data import CaptionSplit
 from tfcap.data import EncodedCaptions
@@ -44,4 +44,4 @@ def rows_of(batch):
 
 def check_same(one, other):
     """Checks that two nests have the same arrays."""
-    tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+    keras.tree.map_structure(np.testing.assert_array_equal, one, other)

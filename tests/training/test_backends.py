@@ -3,6 +3,7 @@
 `python -m tests.training.test_backends` writes those of this backend.
 """
 
+import functools
 import json
 import math
 import pathlib
@@ -16,11 +17,14 @@ import pytest
 from keras import ops
 
 from tests import dialogs
+from tests import tiny
 from tests.methods import stranger
 from tests.methods.test_arguments import METHODS
 from tests.methods.test_arguments import networks_of
 from tests.methods.test_arguments import options_of
+from tests.testing import same
 from tfcap._io import load_arrays
+from tfcap._ops import SeedGenerator
 from tfcap.decoding import BeamSearch
 from tfcap.decoding import Greedy
 from tfcap.decoding import Sample
@@ -29,6 +33,7 @@ from tfcap.objectives import ScoreFunction
 from tfcap.training import Evaluator
 from tfcap.training import JointTraining
 from tfcap.training import open_strategy
+from tfcap.training.backends import backend
 
 ROOT = pathlib.Path(__file__).parents[2]
 FILE = pathlib.Path(__file__).parent / "numbers.json"
@@ -158,14 +163,25 @@ def test_a_step_is_compiled_once_for_captions_of_any_length():
 
 
 @on_jax
-def test_two_devices_train_as_one():
-    logs, weights = trained("scst")
+def test_eight_devices_train_as_one():
+    """Also where every row of the batch is a negative of the others."""
+
+    def trained(rows):
+        keras.utils.set_random_seed(0)
+        networks = stranger.speaker(), stranger.listener()
+        for seed, network in enumerate(networks):
+            stranger.fill(network, seed)
+        model = METHODS["psst"](*networks, lambda_=1.0, max_length=3, seed=0)
+        model.compile({x: keras.optimizers.SGD(0.1) for x in model.learners})
+        fit = functools.partial(model.fit, shuffle=False, verbose=0)
+        history = fit(stranger.batch(rows), batch_size=rows, epochs=2)
+        return history.history, [x.get_weights() for x in networks]
+
+    wanted = trained(16)
     with open_strategy().scope():
-        others, found = trained("scst")
-    for name, values in logs.items():
-        np.testing.assert_allclose(others[name], values, 1e-4, 1e-6)
-    for one, other in zip(weights, found):
-        np.testing.assert_allclose(other, one, 1e-4, 1e-6)
+        same(trained(16), wanted, 1e-5, 1e-5)
+        with pytest.raises(ValueError, match="8 times.*size is 12"):
+            trained(12)
 
 
 @on_jax
@@ -249,6 +265,41 @@ def test_a_run_is_killed_and_goes_on(tmp_path):
         for name in ("parts", "whole")
     )
     np.testing.assert_equal(parts, whole)
+
+
+def test_what_a_graph_reads_is_found_wherever_it_is_kept():
+    weight, seeds = keras.Variable(np.float32(2.0)), SeedGenerator(1)
+    traces = []
+
+    def function(x):
+        traces.append(x)
+        return weight * x, ops.cast(seeds.next()[1], "int32")
+
+    run = backend.graph(function)
+    found = [[float(x) for x in run(np.float32(3.0))] for _ in range(2)]
+    weight.assign(5.0)
+    assert [*found, float(run(np.float32(3.0))[0])] == [[6, 0], [6, 1], 15]
+    assert len(traces) <= 2
+
+
+@pytest.mark.parametrize("updates", [1, pytest.param(2, marks=on_jax)])
+def test_what_a_reward_reads_is_found_wherever_it_is_kept(updates):
+    weight, seeds = keras.Variable(np.float32(2.0)), SeedGenerator(1)
+
+    def worth(rollout, episode):
+        drawn = ops.cast(seeds.next()[1], "float32")
+        return ops.ones_like(rollout.mask[..., 0]) * weight + drawn
+
+    objective = ScoreFunction(worth, Sample(max_length=2))
+    model = JointTraining(tiny.TableSpeaker(), objective, updates)
+    model.compile(keras.optimizers.SGD(0.1))
+    data, found = tiny.batch(2), []
+    for given in (2.0, 5.0):
+        weight.assign(given)
+        for method in (model.fit, model.evaluate):
+            method(data, verbose=0)
+            found.append(float(model.trackers["worth"].result()))
+    assert found == [2.0, 3.0, 7.0, 8.0]
 
 
 if __name__ == "__main__":

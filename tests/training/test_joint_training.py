@@ -3,12 +3,12 @@ from types import SimpleNamespace
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from keras.optimizers import SGD
 
 from tests import dialogs
 from tests import tiny
 from tests.testing import same
+from tests.testing import tf
 from tfcap.decoding import Sample
 from tfcap.layers import Categorical
 from tfcap.layers import GumbelSoftmaxST
@@ -227,11 +227,12 @@ def test_what_is_not_built_is_refused_by_name(speaker, learner, told):
 
 
 def test_an_objective_that_reaches_nothing_is_refused():
-    model = trained(
-        SupervisedLoss(lambda e: e.references.mask[..., 0], "nothing")
-    )
-    with pytest.raises(ValueError, match="no gradient for any"):
-        model.train_on_batch(DATA)
+    nothing = SupervisedLoss(lambda e: e.references.mask[..., 0], "nothing")
+    # Or what another learner alone should learn from.
+    swapped = game(lambda critic: (judged_by(critic), Counted(taught, "own")))
+    for model in (trained(nothing), swapped):
+        with pytest.raises(ValueError, match="no gradient for any"):
+            model.train_on_batch(DATA)
 
 
 def test_penalties_on_weights_are_learned_from_and_logged():

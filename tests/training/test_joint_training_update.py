@@ -1,11 +1,11 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from keras import ops
 
 from tests import tiny
 from tests.testing import same
+from tests.testing import tf
 from tests.training.test_joint_training import DATA
 from tests.training.test_joint_training import game
 from tfcap.decoding import GroundTruth
@@ -138,12 +138,12 @@ def test_a_term_whose_weight_is_nan_is_named():
 def edge(episode):
     """A finite loss with a gradient that is not."""
     found = episode.log_probs(episode.references)[..., 0]
-    return ops.sqrt(ops.relu(found - ops.stop_gradient(found)))
+    return ops.sqrt(found - ops.stop_gradient(found))
 
 
 def test_a_gradient_is_named_by_its_network():
     model = model_of(SupervisedLoss(edge, "edge"))
-    match = "Received: the gradient of `speaker` is nan, after 0 updates"
+    match = "Received: the gradient of `speaker` is .*n.*, after 0 updates"
     with pytest.raises(FloatingPointError, match=match):
         model.train_on_batch(DATA)
 

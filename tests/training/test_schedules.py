@@ -5,9 +5,9 @@ import math
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests import tiny
+from tests.testing import tf
 from tests.training.test_joint_training import judged_by
 from tfcap.decoding import Sample
 from tfcap.decoding import ScheduledSampling

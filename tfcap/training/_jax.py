@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+from collections import UserDict
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,9 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
+from jax.custom_derivatives import SymbolicZero
 
+from tfcap._ops.private_names import forget_step
 from tfcap._ops.private_names import iterator_step
 from tfcap._ops.private_names import state_shardings
 from tfcap.training import rollout_updates
@@ -53,53 +56,81 @@ def half_square(gradients: list) -> Any:
     return 0.5 * sum(squares)
 
 
-def graph(function: Callable, *parts: Any) -> Callable:
-    """Compiles a function of a nest of arrays that reads networks.
+def graph(function: Callable) -> Callable:
+    """Compiles a function of a nest of arrays that reads networks."""
+    found = {}
+
+    def step(others, inputs):
+        variables = ([*found.values()],)
+        with _Scope(variables, (others,), found) as scope:
+            outputs = function(inputs)
+        return outputs, *_state(scope, variables)
+
+    return _given(step, found, jax.jit)
+
+
+class _Scope(keras.StatelessScope):
+    """Scope in which variables have the values of a state.
+
+    It notes in `found` what else is read: the value is a constant of the trace.
+    """
+
+    def __init__(self, variables, state, found):
+        groups = zip(variables, state)
+        super().__init__([pair for group in groups for pair in zip(*group)])
+        self.found = found
+
+    def get_current_value(self, variable):
+        value = super().get_current_value(variable)
+        if value is None:
+            self.found[id(variable)] = variable
+        return value
+
+
+def _given(step: Callable, found: dict, compiled: Callable | None) -> Callable:
+    """Calls a function with the values of all variables that it reads.
 
     Args:
-        parts: Networks and decoders that the function reads.
+        step: Callable from a list of values and further arguments to a result
+            and the list of new values.
+        found: Dict of the variables, which a `_Scope` in `step()` fills.
+        compiled: Callable that compiles it, or `None`.
     """
-    layers = [x for x in map(_layer_of, parts) if x is not None]
-    found = {id(v): v for layer in layers for v in layer.variables}
-    variables = ([*found.values()],)
 
-    @jax.jit
-    def compiled(state, inputs):
-        with _scope(variables, state) as scope:
-            outputs = function(inputs)
-        return outputs, _state(scope, variables)
+    def changing(values, *args):
+        result, new = step(values, *args)
+        pairs = enumerate(zip(values, new))
+        return result, {i: x for i, (old, x) in pairs if x is not old}
 
-    def call(inputs):
-        state = ([v.value for v in variables[0]],)
-        outputs, (values,) = compiled(state, inputs)
-        for variable, value in zip(variables[0], values):
-            variable.assign(value)
-        return outputs
+    run, known = compiled(changing) if compiled else changing, -1
+
+    def call(*args):
+        nonlocal known
+        while compiled and known < len(found):
+            known = len(found)
+            # The last trace has constants instead.
+            run.clear_cache()
+            run.eval_shape([v.value for v in found.values()], *args)
+        variables = [*found.values()]
+        result, changed = run([v.value for v in variables], *args)
+        for index, value in changed.items():
+            variables[index].assign(value)
+        return result
 
     return call
 
 
-def _layer_of(part: Any) -> Any:
-    """The layer with what a network or a decoder keeps, or `None`."""
-    if isinstance(part, keras.layers.Layer):
-        return part
-    return getattr(part, "channel", None)
-
-
 def _variables(model):
-    """Variables of a model in the order of the state of Keras' steps."""
+    """Variables of a model in the order of the state of Keras' steps.
+
+    Among those that are not trained is what else the step reads.
+    """
     return (
         model.trainable_variables,
-        model.non_trainable_variables,
+        [*model.non_trainable_variables, *model.found.values()],
         model.optimizer.variables,
         model.metrics_variables,
     )
-
-
-def _scope(variables, state):
-    """Scope in which variables have the values of a state."""
-    pairs = (pair for group in zip(variables, state) for pair in zip(*group))
-    return keras.StatelessScope(state_mapping=[*pairs])
 
 
 def _state(scope, variables):
@@ -121,13 +152,27 @@ def train_step(model: keras.Model, state: tuple, data: Any) -> tuple:
 
 def _take_step(model, forward, state, inputs):
     variables = _variables(model)
-    traced = []
+    traced, reached, asked = [], set(), []
+
+    def note(variable, slope):
+        if not isinstance(slope, SymbolicZero):
+            reached.add(id(variable))
+        return slope
 
     def losses_of(trained):
-        with _scope(variables, (trained, *state[1:])) as scope:
+        trained = [
+            _watched(functools.partial(note, v))(value)
+            for v, value in zip(variables[0], trained)
+        ]
+        with _Scope(variables, (trained, *state[1:]), model.found) as scope:
             computed, losses, annealed = forward(inputs)
         traced[:] = computed
         values = [(each.losses, each.logs, each.loss) for each in computed]
+        # Nothing is computed of the gradients of the others.
+        losses = [
+            _watched(lambda x, i=i: x if i in asked else None)(loss)
+            for i, loss in enumerate(losses)
+        ]
         return losses, (values, annealed, _state(scope, variables)[1])
 
     losses, pull, found = jax.vjp(losses_of, state[0], has_aux=True)
@@ -138,13 +183,15 @@ def _take_step(model, forward, state, inputs):
     ]
 
     def slopes_of(index, scale, own):
-        scales = [jnp.zeros_like(loss) for loss in losses]
-        scales[index] = scale
-        (slopes,) = pull(scales)
-        known = {id(v): slope for v, slope in zip(variables[0], slopes)}
-        return [[known[id(v)] for v in group] for group in own]
+        reached.clear()
+        asked[:] = [index]
+        (slopes,) = pull([scale.astype(loss.dtype) for loss in losses])
+        every = dict(zip(map(id, variables[0]), slopes))
+        known = {key: every[key] for key in reached}
+        return [[known.get(id(v)) for v in group] for group in own]
 
-    with _scope(variables, (state[0], others, *state[2:])) as scope:
+    state = state[0], others, *state[2:]
+    with _Scope(variables, state, model.found) as scope:
         found = model.update(slopes_of, computed)
         logs = model.log(computed)
         if model.period > 1:
@@ -152,10 +199,24 @@ def _take_step(model, forward, state, inputs):
     return {**logs, **annealed, _FOUND: found}, _state(scope, variables)
 
 
+def _watched(note: Callable) -> Callable:
+    """The identity, whose gradient a function is given and returns."""
+
+    @jax.custom_vjp
+    def same(x):
+        return x
+
+    def back(_, slope):
+        return (note(slope),)
+
+    same.defvjp(lambda x: (x.value, None), back, symbolic_zeros=True)
+    return same
+
+
 def test_step(model: keras.Model, state: tuple, data: Any) -> tuple:
     trained, others, _, means = _variables(model)
     variables = trained, others, means
-    with _scope(variables, state) as scope:
+    with _Scope(variables, state, model.found) as scope:
         logs = model.tested(data)
     return logs, _state(scope, variables)
 
@@ -188,25 +249,16 @@ def apply_if_finite(model: keras.Model, updates: list, causes: tuple) -> Any:
 
 def train_function(model: keras.Model) -> Callable:
     """A train function of Keras, which tells what is not finite."""
-    compiles = model.jit_compile and not model.run_eagerly
-
-    def compiled(step):
-        if not compiles:
-            return step
-        shardings = None
-        if keras.distribution.distribution() is not None:
-            shardings = None, state_shardings(model)
-        return jax.jit(step, donate_argnums=0, out_shardings=shardings)
 
     def step_of(names):
         def step(state, data):
             model.now = names
             return train_step(model, state, data)
 
-        return compiled(step)
+        return _compiled(model, step)
 
     if model.clipped_ratio:
-        take = _several_updates(model, compiled)
+        take = _several_updates(model)
     else:
         turns = {model.playing(turn) for turn in range(model.period)}
         steps = {names: step_of(names) for names in turns}
@@ -228,11 +280,58 @@ def train_function(model: keras.Model) -> Callable:
     return iterator_step(model, run)
 
 
-def _give_back(model, state):
+def test_function(model: keras.Model) -> Callable:
+    """A test function of Keras."""
+    step = functools.partial(test_step, model)
+    return iterator_step(model, _compiled(model, step, [0, 1, 3]))
+
+
+def _compiled(model, step, groups=(0, 1, 2, 3)):
+    """A step of a state, compiled, and given what else it reads.
+
+    Args:
+        groups: Sequence of the groups of `_variables()` that are the state.
+    """
+    found, compiled = UserDict(), None
+    if model.jit_compile and not model.run_eagerly:
+        shardings = None
+        if keras.distribution.distribution() is not None:
+            spread = state_shardings(model)
+            shardings = (None, [*(spread[i] for i in groups)]), None
+        compiled = functools.partial(
+            jax.jit, donate_argnums=1, out_shardings=shardings
+        )
+
+    def whole(others, state, *data):
+        trained, kept, *rest = state
+        own = len(kept)
+        logs, (trained, kept, *rest) = step(
+            (trained, [*kept, *others], *rest), *data
+        )
+        return (logs, [trained, kept[:own], *rest]), kept[own:]
+
+    given = _given(whole, found, compiled)
+
+    def take(state, *data):
+        model.found = found
+        try:
+            return given(state, *data)
+        except Exception:
+            _give_back(model, state, groups)
+            raise
+
+    return take
+
+
+def _give_back(model, state, groups=(0, 1, 2, 3)):
     """Gives a model the values that Keras has taken from it while it fits."""
-    for group in zip(_variables(model), state):
-        for variable, value in zip(*group):
-            variable.assign(value)
+    variables = _variables(model)
+    for group, values in zip(groups, state):
+        for variable, value in zip(variables[group], values):
+            # A step that has begun may have used the memory.
+            if not value.is_deleted():
+                variable.assign(value)
+    forget_step(model)
 
 
 def _told(causes, found):
@@ -267,7 +366,7 @@ def by_scores(model: keras.Model, function: Callable) -> tuple[Any, list]:
     shapes = []
     variables = _variables(model)
     values = [[v.value for v in group] for group in variables]
-    with _scope(variables, values):
+    with _Scope(variables, values, model.found):
         jax.eval_shape(lambda: of([], shapes)[1])
     zeros = [jnp.zeros(x.shape, x.dtype) for x in shapes]
     losses, pull, found = jax.vjp(
@@ -278,13 +377,12 @@ def by_scores(model: keras.Model, function: Callable) -> tuple[Any, list]:
     return found, [*zip(*slopes)]
 
 
-def _several_updates(model, compiled):
+def _several_updates(model):
     """A step that draws once and updates several times."""
-    variables = _variables(model)
 
-    @jax.jit
     def draw(state, data):
-        with _scope(variables, state) as scope:
+        variables = _variables(model)
+        with _Scope(variables, state, model.found) as scope:
             inputs = model.inputs_of(data)
             with model.step_of_schedules() as annealed:
                 drawn = rollout_updates.draw(
@@ -292,7 +390,6 @@ def _several_updates(model, compiled):
                 )
         return (drawn, annealed), _state(scope, variables)
 
-    @compiled
     def update(state, drawn):
         drawn, annealed = drawn
 
@@ -300,6 +397,8 @@ def _several_updates(model, compiled):
             return *rollout_updates.forward(model, drawn), annealed
 
         return _take_step(model, forward, state, drawn)
+
+    draw, update = _compiled(model, draw), _compiled(model, update)
 
     def take(state, data):
         drawn, state = draw(state, data)

@@ -58,13 +58,10 @@ def half_square(gradients: list) -> Any:
     return tf.add_n([tf.nn.l2_loss(tf.cast(g, tf.float32)) for g in gradients])
 
 
-def graph(function: Callable, *parts: Any) -> Callable:
+def graph(function: Callable) -> Callable:
     """Compiles a function of a nest of arrays that reads networks.
 
     Batches may be of any number of rows.
-
-    Args:
-        parts: Networks and decoders that the function reads.
     """
     compiled = tf.function(function, reduce_retracing=True, autograph=False)
     first = True
@@ -169,6 +166,12 @@ def train_function(model: keras.Model) -> Callable:
 def _of_keras(model):
     keras.Model.make_train_function(model, force=True)
     return model.train_function
+
+
+def test_function(model: keras.Model) -> Callable:
+    """The test function of Keras."""
+    keras.Model.make_test_function(model, force=True)
+    return model.test_function
 
 
 def _in_turns(model):

@@ -153,7 +153,7 @@ def generate(
     def decode(inputs):
         return decoder.decode(speaker, speaker.begin(inputs)).tokens
 
-    decode = backend.graph(decode, speaker, decoder)
+    decode = backend.graph(decode)
     parts, rows = [], 0
     progress = keras.utils.Progbar(limit, verbose=verbose, unit_name="row")
     pad = getattr(speaker, "pad", 0)

@@ -343,8 +343,7 @@ class Evaluator(EvaluationCallback):
         key = id(decoder), bool(listeners)
         if key not in self._graphs:
             run = functools.partial(self._run, decoder, listeners)
-            parts = self.speaker, decoder, *listeners.values()
-            self._graphs[key] = backend.graph(run, *parts)
+            self._graphs[key] = backend.graph(run)
         return self._graphs[key]
 
     def _run(self, decoder, listeners, inputs):

@@ -309,6 +309,11 @@ class JointTraining(keras.Model):
             self.train_function = backend.train_function(self)
         return self.train_function
 
+    def make_test_function(self, force=False):
+        if self.test_function is None or force:
+            self.test_function = backend.test_function(self)
+        return self.test_function
+
     def train_step(self, *args):
         return backend.train_step(self, *args)
 

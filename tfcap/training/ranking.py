@@ -111,7 +111,7 @@ def embed_answers(
         mask = sequence_mask(tokens, *ends)
         return discriminator.embed(tokens[:, None], mask[:, None])[:, 0]
 
-    embed = backend.graph(embed, discriminator)
+    embed = backend.graph(embed)
     chunks = [
         np.asarray(embed(answers[i : i + rows]), "float32")
         for i in range(0, len(answers), rows)
@@ -189,7 +189,7 @@ def _truth(labels, shape):
 
 
 def _likelihood(speaker: Any) -> Callable:
-    begin = backend.graph(speaker.begin, speaker)
+    begin = backend.graph(speaker.begin)
 
     def score(questions, options):
         state = begin(questions.inputs)
@@ -199,7 +199,7 @@ def _likelihood(speaker: Any) -> Callable:
 
 
 def _dot_product(discriminator: Any) -> Callable:
-    encode = backend.graph(discriminator.encode, discriminator)
+    encode = backend.graph(discriminator.encode)
     # The answers of all dialogs are those of every batch: embedded once.
     last = [None, None]
 
