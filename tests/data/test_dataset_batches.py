@@ -94,7 +94,7 @@ def test_of_an_epoch_as_many_batches_are_read_as_are_asked_for():
     assert len(Epochs(shuffled, 2).dataset(3, 1)) == 5
 
 
-OUTSIDE = ROWS.shuffle(14)
+OUTSIDE = ROWS and ROWS.shuffle(14)
 
 
 @pytest.mark.parametrize(
