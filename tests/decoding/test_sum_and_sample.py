@@ -51,7 +51,9 @@ def test_the_rest_is_drawn_as_it_is_distributed(said):
     )
     others.in_use = True
     mask = (TOKENS > 0).astype("float32")
-    _, found = read_again(speaker, state, TOKENS[None], mask, others, False)
+    _, found = read_again(
+        speaker, state, TOKENS[None], mask[None], others, False
+    )
     found = np.exp(found.numpy()[0].sum(-1))
     in_beam = (TOKENS[:, None] == beam.numpy()[0][None]).all(-1).any(-1)
     wanted = np.where(in_beam, 0.0, p) / p[~in_beam].sum()

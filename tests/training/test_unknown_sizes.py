@@ -4,8 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras import ops
 
 from tests import dialogs
+from tests import tiny
 from tests.methods import stranger
 from tests.testing import same
 from tfcap import decoding
@@ -160,8 +162,13 @@ def test_what_must_be_known_is_named(networks):
             function, input_signature=[spec], autograph=False
         ).get_concrete_function()
 
+    class Growing(tiny.TableSpeaker):
+        def step(self, words, state, training=False):
+            return super().step(words, state)[0], [ops.tile(state[0], (1, 2))]
+
+    grown = Growing(), [tf.zeros((3, 1))]
     with pytest.raises(ValueError, match="whose state grows with every word"):
-        trace(lambda x: decoding.stepwise_log_probs(speaker, state, x))
+        trace(lambda x: decoding.stepwise_log_probs(*grown, x))
     processors = decoding.rollout.LogitsProcessors(no_repeat_ngram=2)
     with pytest.raises(ValueError, match="number is not known"):
         trace(

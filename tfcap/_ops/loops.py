@@ -232,29 +232,3 @@ def _check_kept(before, after):
         f"shapes {shapes[0]} and then {shapes[1]}. Pad captions to a fixed "
         "length, such as by `padded_shapes` of `padded_batch()`."
     )
-
-
-def up_to_the_longest(score: Callable, tokens: Any, mask: Any) -> Any:
-    """Scores given words, cut to the longest sequence of the batch.
-
-    On backends without dynamic shapes they are scored as they are.
-
-    Args:
-        score: Callable from tokens and mask of shape `(n, L)` to scores.
-        tokens: Integer tensor of shape `(n, T)`.
-        mask: Tensor of shape `(n, T)`, nonzero where a word counts.
-
-    Returns:
-        Float tensor of shape `(n, T)`, 0 after the longest sequence.
-    """
-    if keras.backend.backend() != "tensorflow" or tokens.shape[1] == 1:
-        return score(tokens, mask)
-    import tensorflow as tf
-
-    length = tf.shape(tokens)[1]
-    ends = tf.where(mask > 0, tf.range(1, length + 1), 0)
-    # Networks read at least one word before the last.
-    longest = tf.minimum(tf.maximum(tf.reduce_max(ends), 2), length)
-    scores = score(tokens[:, :longest], mask[:, :longest])
-    scores = tf.pad(scores, [(0, 0), (0, length - longest)])
-    return tf.ensure_shape(scores, tokens.shape)

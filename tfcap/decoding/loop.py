@@ -17,6 +17,7 @@ from tfcap.decoding.speaker import alike
 from tfcap.decoding.speaker import logits_of_words
 from tfcap.decoding.speaker import num_rows
 from tfcap.decoding.speaker import state_vector
+from tfcap.decoding.speaker import up_to_the_longest
 
 #: Words that a state gets room for at a time.
 ROOM = 32
@@ -283,23 +284,32 @@ def read_again(
 
     Args:
         speaker, state, tokens, training: As of `stepwise_log_probs()`.
-        mask: Tensor of shape `(n, T)`, nonzero where there is a word.
+        mask: Tensor of shape `(B, S, T)`, nonzero where there is a word.
         processors: Those of the decoder, for this speaker.
         reads_logits: Boolean, whether logits are needed. Defaults to `False`.
 
     Returns:
-        Processed logits `(n, T, V)`, or `None` where nothing needs them, and
+        Processed logits `(B, S, T, V)`, or `None` where nothing needs them, and
         log probabilities `(B, S, T)`.
     """
-    if not (reads_logits or processors.in_use):
-        return None, speaker.log_probs(state, tokens, training=training)
-    logits = logits_of_words(speaker, state, tokens, training)
-    logits = ops.reshape(logits, (-1, *ops.shape(logits)[2:]))
-    rows = ops.reshape(tokens, (-1, tokens.shape[-1]))
-    places = ops.arange(tokens.shape[-1], dtype="int32")
-    logits = processors.apply_at(logits, rows, places)  # (n, T, V)
-    log_probs = ops.where(mask > 0, token_log_probs(logits, rows), 0.0)
-    return logits, ops.reshape(log_probs, ops.shape(tokens))
+
+    def read(tokens, mask):
+        if not (reads_logits or processors.in_use):
+            return [speaker.log_probs(state, tokens, training=training)]
+        shape = ops.shape(tokens)
+        logits = logits_of_words(speaker, state, tokens, training)
+        logits = ops.reshape(logits, (-1, *ops.shape(logits)[2:]))
+        rows = ops.reshape(tokens, (-1, shape[2]))
+        places = ops.arange(shape[2], dtype="int32")
+        logits = processors.apply_at(logits, rows, places)  # (n, T, V)
+        logits = ops.reshape(logits, (*shape, logits.shape[-1]))
+        log_probs = ops.where(mask > 0, token_log_probs(logits, tokens), 0.0)
+        return [log_probs, logits] if reads_logits else [log_probs]
+
+    log_probs, *logits = up_to_the_longest(
+        read, speaker, state, mask, tokens, mask
+    )
+    return logits[0] if logits else None, log_probs
 
 
 class StepSeeds:

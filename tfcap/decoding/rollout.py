@@ -103,7 +103,7 @@ class LogitsProcessors(NamedTuple):
             Float tensor of shape `(n, P, V)`.
         """
         logits = suppress_tokens(logits, self.suppress)
-        if 0 < self.no_repeat_ngram <= tokens.shape[-1]:
+        if self.no_repeat_ngram:
             logits = no_repeat_ngram(
                 logits, tokens, places, self.no_repeat_ngram
             )
@@ -342,24 +342,26 @@ def no_repeat_ngram(logits: Any, tokens: Any, places: Any, size: int) -> Any:
         tokens: Integer tensor of shape `(n, T)`, of which at every place the
             words before it are read.
         places: Integer tensor of shape `(P,)`.
-        size: Positive integer of `T` at most, words of an n-gram.
+        size: Positive integer, words of an n-gram.
 
     Reference:
 
     - Paulus et al., A Deep Reinforced Model for Abstractive Summarization,
       ICLR 2018, section 2.5 (trigrams)
     """
-    count = tokens.shape[1] - size + 1  # n-grams of a sequence
+    count = ops.shape(tokens)[1]
     starts = ops.arange(count, dtype="int32")
-    same = starts + size - 1 < places[:, None]  # (P, count): before the place
+    same = starts + size - 1 < places[:, None]  # (P, T): before the place
     same = ops.broadcast_to(same, (ops.shape(tokens)[0], *ops.shape(same)))
+    # What lies beyond the words is not before a place.
+    padded = ops.pad(tokens, [(0, 0), (0, size)])[:, None]
     for offset in range(size - 1):
         # The last size - 1 words, against those of each n-gram.
         last = ops.maximum(places - (size - 1) + offset, 0)
         last = ops.take(tokens, last, axis=1)[..., None]  # (n, P, 1)
-        others = tokens[:, None, offset : offset + count]
+        others = padded[..., offset : offset + count]
         same = ops.logical_and(same, ops.equal(others, last))
-    ends = ops.where(same, tokens[:, None, size - 1 :], -1)
+    ends = ops.where(same, padded[..., size - 1 : size - 1 + count], -1)
     # One-hot of -1 is not a word at all.
     banned = ops.one_hot(ends, logits.shape[-1], dtype="int32")
     banned = ops.max(banned, axis=2) > 0

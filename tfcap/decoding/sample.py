@@ -311,7 +311,9 @@ class Sample(Decoder):
                 logits_processors=processors,
                 keep_states=self.keep_states,
             )
-            tokens = by_sample(rows, self.num_samples)
+            tokens, mask = (
+                by_sample(x, self.num_samples) for x in (rows, mask)
+            )
             logits, log_probs = read_again(
                 *(speaker, state, tokens, mask, processors, training),
                 reads_logits=self.pathwise,
@@ -322,8 +324,8 @@ class Sample(Decoder):
             self.channel.next_step()
         return Rollout(
             tokens,
-            by_sample(mask, self.num_samples),
-            by_sample(mask_words(words, mask), self.num_samples),
+            mask,
+            mask_words(by_sample(words, self.num_samples), mask),
             log_probs,
             ops.sum(log_probs, axis=-1),
             discrete=self.channel.discrete,
@@ -337,6 +339,7 @@ class Sample(Decoder):
             like = ops.zeros(seeds.shape[1:], channel.compute_dtype)
             return channel.one_hot(rows, like)
         noise = seeds.noise(self.max_length) if self.pathwise else ()
+        logits = ops.reshape(logits, (*ops.shape(rows), logits.shape[-1]))
         words = channel.emit_words(ops.cast(logits, "float32"), rows, noise)
         return cast_words(words, channel.compute_dtype)
 

@@ -19,6 +19,7 @@ from tfcap.decoding.speaker import each_step
 from tfcap.decoding.speaker import logits_of_words
 from tfcap.decoding.speaker import step_by_step
 from tfcap.decoding.speaker import unrolls
+from tfcap.decoding.speaker import up_to_the_longest
 from tfcap.layers import WordChannel
 from tfcap.layers.word_channel import sample_words
 
@@ -129,9 +130,9 @@ class ScheduledSampling(Decoder):
         )
 
     def _decode_in_loop(self, speaker, state, rows, samples, mask, training):
-        """Log probabilities `(n, T)` of references, given words of a loop."""
+        """Log probabilities of references, given words of a loop."""
         length = rows.shape[1] - 1
-        mask = ops.reshape(mask, ops.shape(rows)) > 0
+        present = ops.reshape(mask, ops.shape(rows)) > 0
 
         def draw(logits, t):
             references = ops.take(rows, t, axis=1)
@@ -139,7 +140,7 @@ class ScheduledSampling(Decoder):
                 return self._fed(speaker, logits, references)
 
         def ends(ids, t):
-            return ops.logical_not(ops.take(mask, t + 1, axis=1))
+            return ops.logical_not(ops.take(present, t + 1, axis=1))
 
         seeds = self._seeds(speaker, rows)
         fed, *_ = speak_in_loop(
@@ -153,10 +154,13 @@ class ScheduledSampling(Decoder):
         )
         seeds.skip(length)
         fed = ops.concatenate([fed, rows[:, -1:]], axis=1)
-        fed = ops.reshape(fed, (-1, samples, length + 1))
-        logits = logits_of_words(speaker, state, fed, training)
-        logits = ops.reshape(logits, (*ops.shape(rows), logits.shape[-1]))
-        return token_log_probs(logits, rows)
+        words = (ops.reshape(x, ops.shape(mask)) for x in (fed, rows))
+
+        def read(fed, words):
+            logits = logits_of_words(speaker, state, fed, training)
+            return [token_log_probs(logits, words)]
+
+        return up_to_the_longest(read, speaker, state, mask, *words)[0]
 
     def _scored(self, rollout, scores):
         self.channel.next_step()

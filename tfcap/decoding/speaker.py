@@ -63,7 +63,9 @@ class Speaker(Protocol):
       so far; sizes of the state may be unknown to `step()`;
     - `logits(state, tokens, training=False)`: logits `(B, S, T, V)` before
       each of the words `(B, S, T)`, in one pass, which gradients through words
-      need after such a loop; without it, `step()` is called word by word;
+      need after such a loop; without it, `step()` is called word by word.
+      `T` may be unknown to it and to `log_probs()` on TensorFlow, where
+      words are read up to the longest sequence of the batch;
     - `unconditional(state)`: the state of `begin()` for as many rows without
       a condition, of a speaker trained with `condition_dropout`, for decoders
       with `guidance`.
@@ -219,7 +221,7 @@ def stepwise_log_probs(
         Float32 tensor of shape `(B, S, T)`, 0 after the end token.
     """
     _, samples, length = ops.shape(tokens)  # S and T may be unknown
-    state = repeat_samples(state, samples)
+    state = _repeated(speaker, state, tokens)
     rows = ops.reshape(tokens, (-1, length))
     words = ops.full_like(rows[:, 0], speaker.bos)
     mask = sequence_mask(rows, speaker.eos, getattr(speaker, "pad", 0))
@@ -424,8 +426,8 @@ def logits_of_words(
     """
     if has_method(speaker, "logits"):
         return speaker.logits(state, tokens, training=training)
-    _, samples, length = ops.shape(tokens)  # S may be unknown
-    state = repeat_samples(state, samples)
+    _, samples, length = ops.shape(tokens)  # S and T may be unknown
+    state = _repeated(speaker, state, tokens)
     rows = ops.reshape(tokens, (-1, length))
     words = ops.full_like(rows[:, 0], speaker.bos)
 
@@ -433,10 +435,61 @@ def logits_of_words(
         logits, state = speaker.step(words, state, training=training)
         return logits, (ops.take(rows, t, axis=1), state)
 
-    with step_by_step(speaker, ops.shape(rows)[0], length):
-        columns, _ = each_step(speaker, step, length, (words, state))
-    logits = ops.stack(columns, axis=1)
+    if tokens.shape[-1] is None:
+        before = ops.concatenate([words[:, None], rows[:, :-1]], axis=1)
+        logits = scan_words(
+            lambda *now: speaker.step(*now, training=training), state, before
+        )
+    else:
+        with step_by_step(speaker, ops.shape(rows)[0], length):
+            columns, _ = each_step(speaker, step, length, (words, state))
+        logits = ops.stack(columns, axis=1)
     return ops.reshape(logits, (-1, samples, length, logits.shape[-1]))
+
+
+def _repeated(speaker, state, tokens):
+    """The state of every sample, which keeps its shapes if `T` is unknown."""
+    if tokens.shape[-1] is None and hasattr(speaker, "fixed_state"):
+        state = speaker.fixed_state(state, ops.shape(tokens)[-1])
+    return repeat_samples(state, ops.shape(tokens)[1])
+
+
+def up_to_the_longest(
+    read: Callable, speaker: Any, state: Any, mask: Any, *words: Any
+) -> list:
+    """Reads given words, cut to the longest sequence of the batch.
+
+    Where steps are unrolled, and elsewhere than on TensorFlow, their number
+    must be known: there words are read as they are.
+
+    Args:
+        read: Callable from cut words to a list of tensors `(B, S, L, ...)`.
+        speaker, state: As of `unrolls()`.
+        mask: Tensor of shape `(B, S, T)`, nonzero where a word counts.
+        *words: Tensors of shape `(B, S, T)`.
+
+    Returns:
+        List of tensors `(B, S, T, ...)`, 0 after the longest sequence.
+    """
+    known = mask.shape[2]
+    if keras.backend.backend() != "tensorflow" or known == 1:
+        return read(*words)
+    if known is not None and unrolls(speaker, state, known, False):
+        return read(*words)
+    import tensorflow as tf
+
+    length = tf.shape(mask)[2]
+    ends = tf.where(mask > 0, tf.range(1, length + 1), 0)
+    # Networks read at least one word before the last.
+    longest = tf.minimum(tf.maximum(tf.reduce_max(ends), 2), length)
+
+    def whole(x):
+        after = [(0, 0), (0, 0), (0, length - longest)]
+        x = tf.pad(x, after + [(0, 0)] * (len(x.shape) - 3))
+        return tf.ensure_shape(x, [None, None, known, *x.shape[3:]])
+
+    cut = (tf.convert_to_tensor(x)[:, :, :longest] for x in words)
+    return [whole(x) for x in read(*cut)]
 
 
 def has_method(speaker: Any, method: str) -> bool:

@@ -88,7 +88,7 @@ class SumAndSample(Decoder):
         frozen = keras.tree.map_structure(ops.stop_gradient, state)
         beam = self.beam.decode(speaker, frozen)
         _, scores = read_again(
-            *(speaker, frozen, beam.tokens, _rows(beam.mask), processors),
+            *(speaker, frozen, beam.tokens, beam.mask, processors),
             training=False,
         )
         scores = ops.stop_gradient(scores)  # (B, k, T)
@@ -101,7 +101,7 @@ class SumAndSample(Decoder):
         tokens = ops.concatenate([beam.tokens, samples], axis=1)
         mask = ops.concatenate([beam.mask, mask], axis=1)
         _, log_probs = read_again(
-            *(speaker, state, tokens, _rows(mask), processors, training)
+            *(speaker, state, tokens, mask, processors, training)
         )
         log_probs = ops.where(mask > 0, log_probs, 0.0)
         totals = ops.sum(log_probs, axis=-1)
@@ -184,8 +184,3 @@ def _rest(scores, present):
     found = ops.exp(ops.sum(scores, axis=-1))
     found = ops.where(present, found, 0.0)
     return ops.maximum(1.0 - ops.sum(found, axis=1, keepdims=True), 0.0), found
-
-
-def _rows(mask):
-    """Sequences `(B, S, T)` as rows `(n, T)`."""
-    return ops.reshape(mask, (-1, mask.shape[-1]))

@@ -39,7 +39,6 @@ from keras import ops
 
 from tfcap._ops import token_log_probs
 from tfcap._ops.loops import LONGEST_UNROLLED
-from tfcap._ops.loops import up_to_the_longest
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import likeliest_words
 
@@ -805,11 +804,8 @@ def packed_scores(
         def compute_logits(hidden):
             return speaker.compute_logits(hidden, training)
 
-        def score(tokens, mask):
-            hidden = speaker.teacher_forced(state, tokens, training)
-            return masked_word_scores(compute_logits, hidden, tokens, mask)
-
-        return up_to_the_longest(score, tokens, mask)
+        hidden = speaker.teacher_forced(state, tokens, training)
+        return masked_word_scores(compute_logits, hidden, tokens, mask)
     import tensorflow as tf
 
     index, order, alive = _plan(tf.cast(mask, tf.bool))

@@ -10,7 +10,6 @@ from tfcap._ops import check_shape
 from tfcap._ops import repeat_samples
 from tfcap._ops import sequence_mask
 from tfcap._ops.arguments import config_of
-from tfcap._ops.loops import up_to_the_longest
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import batch_entry
 from tfcap._ops.sequences import check_shapes
@@ -22,7 +21,6 @@ from tfcap.models.inputs import entry
 from tfcap.models.inputs import with_parts
 from tfcap.models.inputs import word_ids
 from tfcap.models.word_by_word import never_said
-from tfcap.models.word_by_word import word_rows
 from tfcap.text import as_vocabulary
 
 
@@ -523,17 +521,9 @@ class CausalLMSpeaker(keras.Model):
         self, state: dict, tokens: Any, training: bool = False
     ) -> Any:
         """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
-        check_shape(tokens, "B S T", "tokens")
-        self._check_length(state["mask"], (tokens.shape[2] or 2) - 1)
-        samples, rows = ops.shape(tokens)[1], word_rows(tokens)
-
-        def score(rows, mask):
-            said = ops.reshape(rows, (-1, samples, ops.shape(rows)[1]))
-            _, hidden = self._teacher_forced(state, said, training)
-            return masked_word_scores(self.compute_logits, hidden, rows, mask)
-
+        rows, hidden = self._teacher_forced(state, tokens, training)
         mask = sequence_mask(rows, self.eos, self.pad)
-        scores = up_to_the_longest(score, rows, mask)
+        scores = masked_word_scores(self.compute_logits, hidden, rows, mask)
         return ops.reshape(scores, ops.shape(tokens))
 
     def get_config(self):

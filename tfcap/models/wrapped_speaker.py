@@ -16,7 +16,6 @@ from tfcap._ops.arguments import check_length
 from tfcap._ops.arguments import checked_integer
 from tfcap._ops.arguments import config_of
 from tfcap._ops.loops import each_word
-from tfcap._ops.loops import up_to_the_longest
 from tfcap._ops.private_names import layer_of_output
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import batch_entry
@@ -380,12 +379,22 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         """Returns a state of `begin()` with zeros in place of the condition."""
         return {**state, "inputs": self.zeros_of(state["inputs"])}
 
-    def fixed_state(self, state: dict, steps: int) -> dict:
-        """Returns a state of `begin()` with constant shapes for the steps."""
-        rows = ops.shape(state["words"])[0]
-        words = ops.full((rows, steps), self.pad, dtype="int32")
-        count = ops.zeros((rows,), dtype="int32")
-        return {**state, "words": words, "count": count}
+    def fixed_state(
+        self, state: dict, steps: int, room: int | None = None
+    ) -> dict:
+        """Returns a state of `begin()` with constant shapes for the steps.
+
+        With `room`, it has room for as many before `extend_state()`.
+        """
+        self._checked(steps)
+        count = ops.zeros(ops.shape(state["words"])[:1], dtype="int32")
+        return self.extend_state({**state, "count": count}, room or steps)
+
+    def extend_state(self, state: dict, more: int) -> dict:
+        """Returns a fixed state with room for `more` more words."""
+        room = [(0, 0), (0, more)]
+        words = ops.pad(state["words"], room, constant_values=self.pad)
+        return {**state, "words": words}
 
     def step(
         self, words: Any, state: dict, training: bool = False
@@ -400,19 +409,17 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         count, said = state["count"][:, None], state["words"]
         places = ops.arange(ops.shape(said)[1], dtype="int32")
         said = ops.where(ops.equal(places, count), words, said)
-        logits = self._logits(state, said, training)
+        logits = self._logits(state, said[:, : self.length], training)
         logits = ops.take_along_axis(logits, count[..., None], axis=1)
         return logits[:, 0], {**state, "words": said, "count": count[:, 0] + 1}
 
     def _logits(self, state, words, training):
         """Logits `(n, T, V)` after each of `(n, T)` words, start first."""
-        count = ops.shape(words)[1]
+        count = self._checked(ops.shape(words)[1])
         if self.shifts:
             start = ops.full_like(words[:, :1], self.pad)
             words = ops.concatenate([words[:, 1:], start], axis=1)
         if self.length is not None:
-            cure = "Decode with a smaller `max_length`, or cut the captions."
-            count = check_length(count, self.length, "speaker", "length", cure)
             lack = [(0, 0), (0, self.length - count)]
             words = ops.pad(words, lack, constant_values=self.pad)
         read = {**state["inputs"], self.references_key: words}
@@ -420,6 +427,12 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         arguments = list(given) if self.positional else [given]
         outputs = called(self.model, arguments, training)
         return self.as_logits(outputs, 3)[:, :count]
+
+    def _checked(self, count):
+        if self.length is None:
+            return count
+        cure = "Decode with a smaller `max_length`, or cut the captions."
+        return check_length(count, self.length, "speaker", "length", cure)
 
     def logits(self, state: dict, tokens: Any, training: bool = False) -> Any:
         """Logits `(B, S, T, V)` before each of the words `(B, S, T)`."""
@@ -444,17 +457,9 @@ class TeacherForcedSpeaker(WrappedSpeaker):
         self, state: dict, tokens: Any, training: bool = False
     ) -> Any:
         """Scores given words in one pass: `(B, S, T)` to `(B, S, T)`."""
-        samples, rows = ops.shape(tokens)[1], word_rows(tokens)
-
-        def score(rows, mask):
-            said = ops.reshape(rows, (-1, samples, ops.shape(rows)[1]))
-            scores = token_log_probs(self.logits(state, said, training), said)
-            scores = ops.reshape(scores, ops.shape(mask))
-            return ops.where(mask > 0, scores, 0.0)
-
-        mask = sequence_mask(rows, self.eos, self.pad)
-        scores = up_to_the_longest(score, rows, mask)
-        return ops.reshape(scores, ops.shape(tokens))
+        scores = token_log_probs(self.logits(state, tokens, training), tokens)
+        mask = sequence_mask(tokens, self.eos, self.pad)
+        return ops.where(mask > 0, scores, 0.0)
 
     def get_config(self):
         return {

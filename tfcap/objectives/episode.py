@@ -9,6 +9,7 @@ from tfcap._ops import without_start
 from tfcap._printed import printed
 from tfcap.decoding import GroundTruth
 from tfcap.decoding.loop import read_again
+from tfcap.decoding.rollout import NONE
 
 
 class Episode:
@@ -154,9 +155,10 @@ class Episode:
         """
         if rollout.log_probs is not None:
             return rollout.log_probs
-        return self.speaker.log_probs(
-            self.state, rollout.tokens, training=self.training
-        )
+        return read_again(
+            *(self.speaker, self.state, rollout.tokens, rollout.mask, NONE),
+            self.training,
+        )[1]
 
     def decoder_of(self, rollout):
         """Returns the decoder of a rollout; `None` if it is unknown."""
@@ -175,9 +177,9 @@ class Episode:
                 rules out are impossible here, too, if its log probabilities
                 are the decoder's.
         """
-        decoder, tokens = self.decoder_of(rollout), rollout.tokens
-        if rollout.log_probs is None or decoder is None:
-            return speaker.log_probs(state, tokens, training=False)
-        processors = decoder.ruled_out(rollout).for_speaker(speaker)
-        mask = ops.reshape(rollout.mask, (-1, ops.shape(tokens)[-1]))
-        return read_again(speaker, state, tokens, mask, processors, False)[1]
+        decoder, processors = self.decoder_of(rollout), NONE
+        if rollout.log_probs is not None and decoder is not None:
+            processors = decoder.ruled_out(rollout).for_speaker(speaker)
+        return read_again(
+            speaker, state, rollout.tokens, rollout.mask, processors, False
+        )[1]

@@ -125,14 +125,12 @@ class RELAX(RewardEstimator):
         """Returns the log probabilities of all words at each position."""
         speaker, tokens = episode.speaker, rollout.tokens
         processors = self.decoder.logits_processors.for_speaker(speaker)
-        mask = ops.reshape(rollout.mask, (-1, tokens.shape[-1]))
         logits, _ = read_again(
-            *(speaker, episode.state, tokens, mask, processors),
+            *(speaker, episode.state, tokens, rollout.mask, processors),
             episode.training,
             reads_logits=True,
         )
-        log_p = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
-        return ops.reshape(log_p, (*ops.shape(tokens), log_p.shape[-1]))
+        return ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
 
     def _relaxed(self, log_p, word):
         """Draws `z` given the words, and its derivatives by `log p`.

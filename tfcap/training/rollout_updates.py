@@ -171,9 +171,8 @@ def _surrogate(model, state, scored, kind):
     processors, drawn = kind
     speaker = model.speaker
     mask = sequence_mask(tokens, speaker.eos, getattr(speaker, "pad", 0))
-    rows = ops.reshape(mask, (-1, tokens.shape[-1]))
     _, log_probs = read_again(
-        speaker, state, tokens, rows, processors, training=True
+        speaker, state, tokens, mask, processors, training=True
     )
 
     def linear(slopes):
