@@ -80,7 +80,9 @@ def sample_words(probabilities: Any, uniform: Any) -> Any:
     places = np.arange(width, dtype="int32")
     last = ops.where(possible, places, -1)
     word = ops.argmax(ops.where(inside, 2 * width - places, last), axis=-1)
-    return block * width + ops.cast(word, "int32")
+    # No word at all is no padding either.
+    word = ops.where(ops.any(possible, axis=-1), ops.cast(word, "int32"), -1)
+    return block * width + word
 
 
 def _first(condition):

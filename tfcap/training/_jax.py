@@ -152,7 +152,7 @@ def train_step(model: keras.Model, state: tuple, data: Any) -> tuple:
 
 def _take_step(model, forward, state, inputs):
     variables = _variables(model)
-    traced, reached, asked = [], set(), []
+    traced, reached = [], set()
 
     def note(variable, slope):
         if not isinstance(slope, SymbolicZero):
@@ -168,11 +168,6 @@ def _take_step(model, forward, state, inputs):
             computed, losses, annealed = forward(inputs)
         traced[:] = computed
         values = [(each.losses, each.logs, each.loss) for each in computed]
-        # Nothing is computed of the gradients of the others.
-        losses = [
-            _watched(lambda x, i=i: x if i in asked else None)(loss)
-            for i, loss in enumerate(losses)
-        ]
         return losses, (values, annealed, _state(scope, variables)[1])
 
     losses, pull, found = jax.vjp(losses_of, state[0], has_aux=True)
@@ -184,8 +179,9 @@ def _take_step(model, forward, state, inputs):
 
     def slopes_of(index, scale, own):
         reached.clear()
-        asked[:] = [index]
-        (slopes,) = pull([scale.astype(loss.dtype) for loss in losses])
+        scales = [jnp.zeros_like(loss) for loss in losses]
+        scales[index] = scale.astype(losses[index].dtype)
+        (slopes,) = pull(scales)
         every = dict(zip(map(id, variables[0]), slopes))
         known = {key: every[key] for key in reached}
         return [[known.get(id(v)) for v in group] for group in own]
