@@ -5,6 +5,7 @@ arguments at every call, and example inputs as NumPy arrays, batch axis first.
 """
 
 import functools
+import importlib
 import inspect
 import json
 
@@ -14,7 +15,7 @@ import numpy as np
 #: TensorFlow, or `None` where tests run on JAX, without it.
 tf = None
 if keras.backend.backend() == "tensorflow":
-    pass
+    tf = importlib.import_module("tensorflow")
 
 POLICIES = ("float32", "mixed_float16", "mixed_bfloat16")
 
