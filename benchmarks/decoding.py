@@ -100,9 +100,9 @@ def made(way, length, ends):
     import keras
     import numpy as np
 
+    from tfcap.decoding import Decoder
     from tfcap.decoding import Greedy
     from tfcap.decoding import Sample
-    from tfcap.decoding.rollout import LogitsProcessors
     from tfcap.objectives import DecoderBaseline
     from tfcap.objectives import LeaveOneOutBaseline
     from tfcap.objectives import ScoreFunction
@@ -116,7 +116,7 @@ def made(way, length, ends):
             even = keras.ops.cast(rollout.tokens % 2 == 0, "float32")
             return keras.ops.mean(even * rollout.mask, axis=-1)
 
-    class Ends(LogitsProcessors):
+    class Ends(type(Decoder.logits_processors)):
         """Says the end token at the last word, and not before."""
 
         def apply_at(self, logits, tokens, places):

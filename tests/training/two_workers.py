@@ -188,7 +188,7 @@ if __name__ == "__main__":
         stopped.goes_on(own.parent, hears=task == 1)
     spreads()
     compare(stock)
-    compare(two_replicas.alternating)
+    compare(two_replicas.cooperative)
     # None ends before the others have all that it has sent.
     (own / "done").touch()
     while not all((own.parent / x / "done").exists() for x in "01"):
