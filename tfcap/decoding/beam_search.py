@@ -178,10 +178,9 @@ class BeamSearch(Decoder):
     def _step_scores(self, logits, beams, speaker, t):
         """Log probabilities `(B, W, V)`; an ended beam can only stay, free."""
         tokens = ops.reshape(beams.tokens, (-1, self.max_length))
-        logits = ops.cast(logits, "float32")[:, None]
         processors = self.logits_processors.for_speaker(speaker)
-        place = ops.reshape(ops.cast(t, "int32"), (1,))
-        logits = processors.apply_at(logits, tokens, place)
+        logits = ops.cast(logits, "float32")
+        logits = processors.apply(logits, tokens, ops.cast(t, "int32"))
         scores = ops.log_softmax(logits, axis=-1)
         size = speaker.vocabulary_size
         scores = ops.reshape(scores, (-1, self.width, size))

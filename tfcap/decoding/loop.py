@@ -225,10 +225,10 @@ def speak_in_loop(
         logits, after = speaker.step(said["words"], state, training=False)
         check_first(logits, speaker, t)
         tokens, alive = said["tokens"], said["alive"]
-        logits = logits_processors.apply_at(logits[:, None], tokens, t[None])
-        ids = ops.cast(draw(logits[:, 0], t), "int32")
+        logits = logits_processors.apply(logits, tokens, t)
+        ids = ops.cast(draw(logits, t), "int32")
         here = ops.logical_and(ops.equal(places, t), alive[:, None])
-        log_probs = token_log_probs(logits[:, 0], ids)[:, None]
+        log_probs = token_log_probs(logits, ids)[:, None]
         ended = is_end(ids, speaker.eos) if ends is None else ends(ids, t)
         following = {
             "words": ids,
@@ -301,7 +301,7 @@ def read_again(
         logits = ops.reshape(logits, (-1, *ops.shape(logits)[2:]))
         rows = ops.reshape(tokens, (-1, shape[2]))
         places = ops.arange(shape[2], dtype="int32")
-        logits = processors.apply_at(logits, rows, places)  # (n, T, V)
+        logits = processors.apply(logits, rows, places)  # (n, T, V)
         logits = ops.reshape(logits, (*shape, logits.shape[-1]))
         log_probs = ops.where(mask > 0, token_log_probs(logits, tokens), 0.0)
         return [log_probs, logits] if reads_logits else [log_probs]

@@ -153,11 +153,7 @@ class _OfDrawn:
         """Adds the special tokens of a speaker to those suppressed."""
         return _OfDrawn((*self.suppress, *special_tokens(speaker)), self.given)
 
-    def apply(self, logits, tokens, place):
-        given = ops.take(self.given, place, axis=1)[:, None]
-        return ops.where(given, logits, suppress_tokens(logits, self.suppress))
-
-    def apply_at(self, logits, tokens, places):
+    def apply(self, logits, tokens, places):
         given = ops.take(self.given, places, axis=1)[..., None]
         return ops.where(given, logits, suppress_tokens(logits, self.suppress))
 

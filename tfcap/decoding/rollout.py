@@ -70,43 +70,26 @@ class LogitsProcessors(NamedTuple):
                 "and use it to evaluate."
             )
 
-    def apply(self, logits: Any, tokens: Any = None, place: Any = 0) -> Any:
-        """Processes the logits of the next word.
+    def apply(self, logits: Any, tokens: Any = None, places: Any = 0) -> Any:
+        """Processes the logits of words at a place of sequences, or at P.
 
         Args:
-            logits: Float tensor of shape `(n, V)`.
-            tokens: Integer tensor of shape `(n, T)`, of which the words before
-                `place` are read, or `None` where there are none.
-            place: Integer or scalar tensor. Defaults to `0`.
-
-        Returns:
-            Float tensor of shape `(n, V)`.
-        """
-        logits = suppress_tokens(logits, self.suppress)
-        size = self.no_repeat_ngram
-        if tokens is not None and 0 < size <= tokens.shape[1]:
-            places = ops.reshape(place, (1,))
-            logits = no_repeat_ngram(logits[:, None], tokens, places, size)
-            logits = logits[:, 0]
-        return top_k_top_p(logits, self.top_k, self.top_p)
-
-    def apply_at(self, logits: Any, tokens: Any, places: Any) -> Any:
-        """Processes the logits of words at given places of sequences.
-
-        Args:
-            logits: Float tensor of shape `(n, P, V)`.
+            logits: Float tensor of shape `(n, V)`, or `(n, P, V)`.
             tokens: Integer tensor of shape `(n, T)`, of which at every place
-                the words before it are read.
-            places: Integer tensor of shape `(P,)`.
+                the words before it are read; or `None` where there are none.
+            places: Integer or scalar tensor, or an integer tensor of shape
+                `(P,)`. Defaults to `0`.
 
         Returns:
-            Float tensor of shape `(n, P, V)`.
+            Float tensor of the shape of `logits`.
         """
         logits = suppress_tokens(logits, self.suppress)
-        if self.no_repeat_ngram:
-            logits = no_repeat_ngram(
-                logits, tokens, places, self.no_repeat_ngram
-            )
+        if self.no_repeat_ngram and tokens is not None:
+            shape = ops.shape(logits)
+            places = ops.reshape(places, (-1,))
+            rows = ops.reshape(logits, (shape[0], -1, shape[-1]))
+            rows = no_repeat_ngram(rows, tokens, places, self.no_repeat_ngram)
+            logits = ops.reshape(rows, shape)
         return top_k_top_p(logits, self.top_k, self.top_p)
 
 

@@ -158,11 +158,11 @@ class _Others:
         total = ops.sum(scores, axis=-1, keepdims=True)
         self.tails = total - ops.cumsum(scores, axis=-1) + scores
 
-    def apply_at(self, logits: Any, tokens: Any, places: Any) -> Any:
-        """Applies them at some places, as `LogitsProcessors.apply_at()`."""
-        logits = self.processors.apply_at(logits, tokens, places)
+    def apply(self, logits: Any, tokens: Any, places: Any) -> Any:
+        """Applies them, as `LogitsProcessors.apply()`."""
+        logits = self.processors.apply(logits, tokens, places)
         logits = ops.cast(logits, "float32")
-        probabilities = ops.softmax(logits, axis=-1)  # (n, P, V)
+        probabilities = ops.softmax(logits, axis=-1)  # (n, V), or (n, P, V)
         same = ops.equal(tokens[:, None], self.known)  # (n, k, T)
         differs = ops.cast(ops.logical_not(same), "int32")
         # Differences before each place.
@@ -172,7 +172,7 @@ class _Others:
         mass = ops.where(alike, tails, 0.0)
         words = ops.take(self.known, places, axis=-1)
         taken = ops.one_hot(words, logits.shape[-1], dtype="float32")
-        taken = ops.sum(taken * mass[..., None], axis=1)  # (n, P, V)
+        taken = ops.sum(taken * mass[..., None], axis=1)  # (n, V), or (n, P, V)
         left = probabilities - taken
         possible = left > 1e-5 * probabilities
         left = ops.log(ops.where(possible, left, 1.0))
