@@ -160,22 +160,36 @@ def scan_words(
 def _scan(step, state, words, dtype, network):
     """Runs `scan_words()` on backends that know the number of words."""
 
-    seeds = SameDraws(network)
-
-    def body(kept, word):
-        before, seen = kept
-        seeds.assign(seen)
+    def body(before, word):
         output, after = step(word, before)
         after = keras.tree.map_structure(
             lambda x, y: ops.cast(x, y.dtype), after, before
         )
-        return (after, seeds.now()), ops.cast(output, dtype)
+        return after, ops.cast(output, dtype)
 
     state = keras.tree.map_structure(ops.convert_to_tensor, state)
     words = ops.moveaxis(words, 1, 0)
-    (_, seen), outputs = ops.scan(body, (state, seeds.before), words)
-    seeds.assign(seen)
+    _, outputs = scan(body, state, words, SameDraws(network))
     return ops.moveaxis(outputs, 0, 1)
+
+
+def scan(step: Callable, carried: Any, inputs: Any, draws: Any) -> tuple:
+    """Runs `keras.ops.scan()`, with random generators that go on.
+
+    Args:
+        step, carried, inputs: As of `keras.ops.scan()`.
+        draws: `SameDraws` of the generators of which `step` draws.
+    """
+
+    def body(kept, each):
+        carried, seen = kept
+        draws.assign(seen)
+        carried, output = step(carried, each)
+        return (carried, draws.now()), output
+
+    (carried, seen), outputs = ops.scan(body, (carried, draws.now()), inputs)
+    draws.assign(seen)
+    return carried, outputs
 
 
 class SameDraws:

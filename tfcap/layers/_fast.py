@@ -15,7 +15,7 @@ which tests compare it, gradients and gradients of gradients included.
     in that order, too, and the vocabulary head runs once, on the words that
     count.
 `traced_once`, for `step(...)` at every word: TensorFlow's graph has every step,
-    of which Python makes one.
+    of which Python makes one. On JAX, `scanned`.
 
 `word_vectors` notes the words on the tensor, as Keras notes a mask. Tensors
 that take no attributes (JAX) have them in a table by `id()` that lets go with
@@ -23,7 +23,8 @@ the tensor, as in Keras' own `set_tensor_attr()`: a wrapper type would pass
 neither Keras' layers nor the arithmetic of users. Computed from such vectors,
 a tensor is only a tensor, and is multiplied.
 
-All but `word_vectors` needs TensorFlow; elsewhere the plain form runs.
+`stepwise`, `scores` and `traced_once` need TensorFlow; elsewhere the plain
+form runs.
 """
 
 import contextlib
@@ -39,6 +40,7 @@ from keras import ops
 
 from tfcap._ops import token_log_probs
 from tfcap._ops.loops import LONGEST_UNROLLED
+from tfcap._ops.loops import scan
 from tfcap._ops.private_names import layers_of
 from tfcap._ops.sequences import likeliest_words
 
@@ -540,16 +542,12 @@ def scanned(step: Callable, places: Any, carried: tuple, draws: Any) -> tuple:
         List of what each step has said, and what is carried in the end.
     """
 
-    def body(kept, t):
-        carried, before = kept
-        draws.assign(before)
+    def body(carried, t):
         said, carried = step(t, *_recalled(carried))
-        return (_noted(carried), draws.now()), _noted(said)
+        return _noted(carried), _noted(said)
 
     steps = ops.array(places, "int32")
-    start = _noted(carried), draws.now()
-    (carried, after), said = ops.scan(body, start, steps)
-    draws.assign(after)
+    carried, said = scan(body, _noted(carried), steps, draws)
 
     def of_step(index):
         return keras.tree.map_structure(
