@@ -119,9 +119,9 @@ def made(way, length, ends):
     class Ends(type(Decoder.logits_processors)):
         """Says the end token at the last word, and not before."""
 
-        def apply_at(self, logits, tokens, places):
-            logits = super().apply_at(logits, tokens, places)
-            last = keras.ops.cast(places + 1 >= ends, "float32")[:, None]
+        def apply(self, logits, tokens=None, places=0):
+            logits = super().apply(logits, tokens, places)
+            last = keras.ops.cast(places + 1 >= ends, "float32")[..., None]
             return logits + 50 * (2 * last - 1) * keras.ops.one_hot(EOS, WORDS)
 
     keras.utils.set_random_seed(0)
