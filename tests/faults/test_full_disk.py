@@ -6,6 +6,7 @@ On a disk of a few hundred kilobytes, which only root can mount.
 import errno
 import os
 import subprocess
+import threading
 
 import keras
 import numpy as np
@@ -127,13 +128,18 @@ def test_a_sweep_stops_rather_than_fail_point_by_point(disk):
     "ignore::pytest.PytestUnhandledThreadExceptionWarning"
 )
 def test_a_log_that_cannot_be_written_is_told(disk):
+    before = {*threading.enumerate()}
     writer = TradeoffWriter(disk / "run", "mine")
     writer.point(0, {"cider_d": 1.0})
+    (thread,) = {*threading.enumerate()} - before
     fill(disk)
     with pytest.raises(OSError) as caught:
         for step in range(1, 100):
             writer.point(step, {f"metric_{i}": 1.0 for i in range(100)})
     assert refused(caught)
+    (disk / "filling").unlink()
+    # What it raises later would be the next test's.
+    thread.stop()
 
 
 def test_logs_of_training_that_have_no_room_stop_it(disk, tmp_path):
