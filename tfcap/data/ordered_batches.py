@@ -1,6 +1,7 @@
 """Batches for `fit()` where Keras runs on another backend than TensorFlow."""
 
 import collections
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import keras
@@ -37,7 +38,13 @@ class OrderedBatches(keras.utils.PyDataset):
         return self._count
 
     def __iter__(self):
-        return _ahead(self.read())
+        pool = ThreadPoolExecutor(1)
+        batches = _ahead(self.read(), pool)
+        # Not waited for: it may be this thread that lets go of the iterator.
+        weakref.finalize(
+            batches, pool.shutdown, wait=False, cancel_futures=True
+        )
+        return batches
 
     def __getitem__(self, index):
         index %= self._count
@@ -53,16 +60,12 @@ class OrderedBatches(keras.utils.PyDataset):
         return next(self._batches)
 
 
-def _ahead(batches, count=4):
+def _ahead(batches, pool, count=4):
     """Yields what an iterator has, read by a thread of its own."""
-    pool, end = ThreadPoolExecutor(1), object()
-    try:
-        waiting = collections.deque(
-            pool.submit(next, batches, end) for _ in range(count)
-        )
-        while (batch := waiting.popleft().result()) is not end:
-            waiting.append(pool.submit(next, batches, end))
-            yield batch
-    finally:
-        # Not waited for: it may be this thread that lets go of the iterator.
-        pool.shutdown(wait=False, cancel_futures=True)
+    end = object()
+    waiting = collections.deque(
+        pool.submit(next, batches, end) for _ in range(count)
+    )
+    while (batch := waiting.popleft().result()) is not end:
+        waiting.append(pool.submit(next, batches, end))
+        yield batch
