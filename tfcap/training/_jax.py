@@ -311,7 +311,8 @@ def _compiled(model, step, groups=(0, 1, 2, 3)):
     def take(state, *data):
         model.found = found
         try:
-            return given(state, *data)
+            # What a step returns is a list: another kind would compile again.
+            return given([*state], *data)
         except Exception:
             _give_back(model, state, groups)
             raise
