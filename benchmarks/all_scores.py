@@ -25,8 +25,6 @@ import tempfile
 import time
 import zipfile
 
-from evaluation import write_files
-
 METRICS = "bleu,rouge_l,cider_d,cider,cider_r,meteor"
 GOALS = {"ours_cpu_s": 3.0, "parsed_per_cpu_s": 1000}
 
@@ -46,6 +44,30 @@ def coco_captions():
         text = " ".join(annotation["caption"].split())
         captions.setdefault(annotation["image_id"], []).append(text)
     return [captions[image] for image in sorted(captions)]
+
+
+def write_files(folder, candidates, references):
+    """Paths of results and references as COCO has them."""
+    images = range(len(candidates))
+    pairs = enumerate(zip(images, references))
+    annotations = [
+        {"id": 10 * i + n, "image_id": image, "caption": caption}
+        for i, (image, captions) in pairs
+        for n, caption in enumerate(captions)
+    ]
+    contents = {
+        "results.json": [
+            {"image_id": i, "caption": c} for i, c in enumerate(candidates)
+        ],
+        "references.json": {
+            "images": [{"id": i, "file_name": f"{i}.jpg"} for i in images],
+            "annotations": annotations,
+        },
+    }
+    for name, content in contents.items():
+        with open(os.path.join(folder, name), "w") as file:
+            json.dump(content, file)
+    return [os.path.join(folder, name) for name in contents]
 
 
 def pycocoevalcap(results, references):

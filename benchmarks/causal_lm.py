@@ -102,18 +102,19 @@ def our_command(sizes, part):
     return [sys.executable, os.path.abspath(__file__), "--ours", part, *options]
 
 
-def turns(commands, rounds):
-    """Costs of steps by name: two processes, or one, that take turns."""
-    workers = {name: Worker(command) for name, command in commands.items()}
+def turns(commands, rounds, environment=ONE_THREAD):
+    """Costs of steps by name: processes that take turns."""
+    workers = {n: Worker(c, environment) for n, c in commands.items()}
     weights = {name: w.facts["weights"] for name, w in workers.items()}
     if len(set(weights.values())) > 1:
         for worker in workers.values():
             worker.close()
         raise SystemExit(f"The models differ in their weights: {weights}.")
     costs = {name: [] for name in workers}
+    # The first traces, and plans.
+    first = {name: w.step()["cpu"] for name, w in workers.items()}
     for worker in workers.values():
-        # The first traces, and plans.
-        worker.step(), worker.step()
+        worker.step()
     for i in range(rounds):
         for name in sorted(workers, reverse=i % 2):
             workers[name].step()
@@ -123,7 +124,8 @@ def turns(commands, rounds):
         name: {
             "versions": facts[name]["versions"],
             "weights": weights[name],
-            "words": [cost["tokens"] for cost in rows],
+            "words": [cost.get("tokens", 1) for cost in rows],
+            "first": first[name],
             "wall": [cost["wall"] for cost in rows],
             "cpu": [cost["cpu"] for cost in rows],
             "peak": rows[-1]["peak"],
@@ -136,11 +138,13 @@ def turns(commands, rounds):
 class Worker:
     """A process that takes a step when it is asked for, see `Turns`."""
 
-    def __init__(self, command):
-        path = os.pathsep.join([FOLDER, os.environ.get("PYTHONPATH", "")])
+    def __init__(self, command, environment):
+        # Other interpreters need not have tfcap.
+        path = FOLDER, os.path.dirname(FOLDER), os.environ.get("PYTHONPATH")
+        path = os.pathsep.join(filter(None, path))
         self.process = subprocess.Popen(
             command,
-            env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
+            env=os.environ | environment | {"PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -155,7 +159,7 @@ class Worker:
 
     def close(self):
         """Ends the process; what it told at its start."""
-        self.process.stdin.close()
+        self.process.stdin.close(), self.process.stdout.close()
         self.process.wait()
         return self.facts
 

@@ -76,24 +76,6 @@ def pycocoevalcap_scores(candidates, references):
     }
 
 
-def pycocoevalcap_from_text(candidates, references):
-    """Function that starts the Java tokenizer twice and scores."""
-    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
-
-    said = {i: [{"caption": c}] for i, c in enumerate(candidates)}
-    true = {i: [{"caption": c} for c in r] for i, r in enumerate(references)}
-
-    def call():
-        tokenizer = PTBTokenizer()
-        words = [tokenizer.tokenize(texts) for texts in (said, true)]
-        captions = [c.split() for (c,) in words[0].values()]
-        documents = [[c.split() for c in r] for r in words[1].values()]
-        scores = pycocoevalcap_scores(captions, documents)
-        return scores["pycocoevalcap, no Java"]()
-
-    return call
-
-
 def reward_batch(candidates, references):
     """Ids of a batch of samples and of their references, and a table."""
     import collections

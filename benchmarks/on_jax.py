@@ -13,12 +13,14 @@ exact to float32 there. TensorFlow is not needed.
 """
 
 import argparse
+import importlib.util
 import os
 import sys
 
 os.environ["KERAS_BACKEND"] = "jax"
 
 import numpy as np  # noqa: E402
+import straight_through  # noqa: E402
 from paired import Row  # noqa: E402
 from paired import main as compare  # noqa: E402
 from straight_through import UNITS  # noqa: E402
@@ -172,29 +174,13 @@ def contestants():
         "ours": caller(embedded(channel)),
         "plain": caller(embedded(channel, plain=True)),
         "traffic": lambda: jax.block_until_ready(twice(half)),
-        "torch": None,
-        "strong torch": None,
     }
-    return {**found, **of_torch()}
+    if importlib.util.find_spec("torch") is not None:
+        import torch
 
-
-def of_torch():
-    import importlib.util
-
-    if importlib.util.find_spec("torch") is None:
-        return {}
-    import straight_through
-    import torch
-    import torch_steps
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return {
-        name: straight_through.of_torch(channel, WORDS, device)
-        for name, channel in (
-            ("torch", torch_steps.plain_gumbel),
-            ("strong torch", torch_steps.strong_gumbel),
-        )
-    }
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        found |= straight_through.of_torch(WORDS, device)
+    return found
 
 
 ITEM = f"{WORDS:,} x {VOCABULARY:,} x {UNITS}"

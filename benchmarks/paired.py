@@ -122,61 +122,38 @@ def table(found):
     return "\n".join("  ".join(line).rstrip() for line in padded)
 
 
-def main(contestants, rows, part=None):
+def main(contestants, rows):
     """Runs a benchmark, and once more on one thread, and prints its table.
 
     Args:
-        contestants: Function that returns the contestants by name; of the
-            names it is given, if there are parts.
+        contestants: Function that returns the contestants by name.
         rows: List of `Row`.
-        part: Function from a row to the name of its part. Parts are processes
-            of their own, where all contestants are too many for the memory.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", help="file to write the results to")
     parser.add_argument("--cpu", action="store_true", help=argparse.SUPPRESS)
-    if part is not None:
-        parser.add_argument("--part", help="one of the table's parts alone")
     options = parser.parse_args()
-    if part is None:
-        found = _run(contestants, rows, options)
-    elif options.part:
-        rows = [row for row in rows if part(row) == options.part]
-        names = {n for r in rows for n in (r.ours, r.peer, r.limit) if n}
-        found = _run(lambda: contestants(names), rows, options)
-    else:
-        names = dict.fromkeys(map(part, rows))
-        found = [r for n in names for r in _alone(options.rounds, "--part", n)]
-        print(table(found))
+    if options.cpu:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
+    wall, found = measure(contestants(), options.rounds)
+    if not options.cpu:
+        # A few rounds will do.
+        one_thread = _alone(max(3, options.rounds // 2))
+        found = results(rows, wall, one_thread)
+        print(table(found), flush=True)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(found, file, indent=1)
 
 
-def _run(contestants, rows, options):
-    """Measures contestants; returns CPU seconds alone, or all results."""
-    if options.cpu:
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
-    wall, cpu = measure(contestants(), options.rounds)
-    if options.cpu:
-        return cpu
-    # A few rounds will do.
-    rounds, part = max(3, options.rounds // 2), getattr(options, "part", None)
-    more = ["--part", part] if part else []
-    one = _alone(rounds, "--cpu", *more, **dict.fromkeys(THREADS, "1"))
-    found = results(rows, wall, one)
-    print(table(found), flush=True)
-    return found
-
-
-def _alone(rounds, *arguments, **environment):
-    """Runs this benchmark in a process of its own; returns what it finds."""
+def _alone(rounds):
+    """CPU seconds of the contestants in a process of one thread."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "found.json")
-        command = [sys.executable, sys.argv[0], *arguments, "--json", path]
+        command = [sys.executable, sys.argv[0], "--cpu", "--json", path]
         command += ["--rounds", str(rounds)]
-        environment = {**os.environ, **environment}
+        environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
         subprocess.run(command, env=environment, check=True)
         with open(path) as file:
             return json.load(file)

@@ -14,23 +14,12 @@ import argparse
 
 from paired import measure
 from paired import ratio
+from tasks import random_captions
 
 REFERENCES, FEATURES, DOCUMENTS = 5, 512, 2000
 BASE = "cross-entropy"
 #: Updates by cross-entropy before any is timed.
 PRETRAINING = 60
-
-
-def random_captions(shape, size, rng):
-    """Ids of captions of 7 words and more, with end tokens, padded with 0."""
-    import numpy as np
-
-    length = shape[-1]
-    ids = rng.zipf(1.2, shape) % (size - 4) + 4
-    words = rng.integers(min(7, length - 1), length, (*shape[:-1], 1))
-    places = np.arange(length)
-    ids = np.where(places < words, ids, np.where(places == words, 2, 0))
-    return ids.astype("int32")
 
 
 def make_batch(options, rng):

@@ -1,13 +1,13 @@
 """Straight-through words, embedded: forward, and backward to the logits.
 
 python benchmarks/straight_through.py
-python benchmarks/straight_through.py --memory
 
 1,024 words of a vocabulary of 9,488, drawn by Gumbel-softmax, embedded in 512
-numbers, and a gradient to the logits and to the table; `--memory` prints how
-much more they need than a few words do. "ours" are the layers as anyone calls
-them, inside of a graph; "plain" is the same in TensorFlow, from the equations,
-with a product. The limit is one such product and the random numbers.
+numbers, and a gradient to the logits and to the table. "ours" are the layers
+as anyone calls them, inside of a graph; "plain" is the same in TensorFlow, from
+the equations, with a product. "torch" is `gumbel_softmax(hard=True) @ table`,
+"strong torch" the words of `torch_steps.py`. The limit is one such product and
+the random numbers.
 
 The other word channels have "ours" for their peer: at most 1.3 times the
 Gumbel channel, but for Gumbel-Rao, ReinMax-Rao and ReinMax-CV, whose time
@@ -16,7 +16,6 @@ grows with their draws.
 
 import functools
 
-import step_costs
 from paired import Row
 from paired import main as compare
 
@@ -112,20 +111,31 @@ def plain(size):
     return caller(size, embedding)
 
 
-def of_torch(channel, size, device="cpu"):
+def of_torch(size, device="cpu"):
+    """The channel of PyTorch and a product; and with gradients by hand."""
     import torch
+    import torch_steps
 
     data = [torch.from_numpy(array).to(device) for array in arrays(size)]
     logits, table, slope = data
-    logits.requires_grad_(), table.requires_grad_()
+    uniform = functools.partial(torch.rand, device=device)
+    soft = torch.empty_like(logits)
 
-    def call():
-        logits.grad = table.grad = None
-        value = (channel(logits)(table) * slope).sum()
+    def plain():
+        leaves = [x.detach().requires_grad_() for x in (logits, table)]
+        words = torch.nn.functional.gumbel_softmax(leaves[0], 0.5, hard=True)
+        value = ((words @ leaves[1]) * slope).sum()
         value.backward()
         return float(value.detach())
 
-    return call
+    def strong():
+        words, _ = torch_steps.gumbel(logits, uniform, soft)
+        value = (table[words] * slope).sum()
+        torch_steps.softmax_backward(slope @ table.T, soft, 0.5)
+        torch.zeros_like(table).index_add_(0, words, slope)
+        return float(value)
+
+    return {"torch": plain, "strong torch": strong}
 
 
 def limit(size):
@@ -141,26 +151,18 @@ def limit(size):
     return lambda: graph()[0].numpy()
 
 
-def makers():
+def contestants():
     import importlib.util
 
-    found = {"ours": ours, "plain": plain, "one product": limit}
-    for name, (kind, arguments) in CHANNELS.items():
-        found[name] = functools.partial(ours, kind=kind, arguments=arguments)
-    if importlib.util.find_spec("torch") is None:
-        return found
-    import torch_steps
-
-    found["torch"] = functools.partial(of_torch, torch_steps.plain_gumbel)
-    strong = functools.partial(of_torch, torch_steps.strong_gumbel)
-    return {**found, "strong torch": strong}
-
-
-def contestants(names=None, size=WORDS):
-    made = makers()
-    peers = "plain", "one product", "torch", "strong torch"
-    names = names or ("ours", *peers, *CHANNELS)
-    return {n: made[n](size) if n in made else None for n in names}
+    made = {
+        name: ours(WORDS, kind, arguments)
+        for name, (kind, arguments) in CHANNELS.items()
+    }
+    made |= {"ours": ours(WORDS), "plain": plain(WORDS)}
+    made |= {"one product": limit(WORDS)}
+    if importlib.util.find_spec("torch") is not None:
+        made |= of_torch(WORDS)
+    return made
 
 
 def _peer(name):
@@ -187,8 +189,5 @@ ROWS = [
 ]
 
 
-MEMORY = "torch", "strong torch", "plain", "ours"
-
 if __name__ == "__main__":
-    if not step_costs.main(contestants, MEMORY, {"size": 16}):
-        compare(contestants, ROWS)
+    compare(contestants, ROWS)

@@ -1,57 +1,57 @@
-"""G-DIS in PyTorch, written from the equations of the paper: the peer."""
+"""G-DIS in PyTorch, as fast as we could write it: the peer.
 
-EOS = 2
+A sampled answer is fed back as ids: it is drawn without gradient, and what was
+drawn is read again, beside the human answers, by one `torch.nn.LSTM`.
+"""
+
+import torch
+import torch_steps
+from torch import nn
+from torch.nn import functional
 
 
-def _encoder(sizes):
-    import torch
-    from torch import nn
+class Attention(nn.Module):
+    def __init__(self, width, units):
+        super().__init__()
+        self.query = nn.Linear(width, units)
+        self.memory = nn.Linear(units, units, bias=False)
+        self.score = nn.Linear(units, 1, bias=False)
 
-    units = sizes.units
+    def forward(self, query, memory, hidden=None):
+        joint = self.memory(memory)[:, None] + self.query(query)[:, :, None]
+        scores = self.score(torch.tanh(joint))[..., 0]
+        if hidden is not None:
+            scores = scores.masked_fill(hidden, -1e9)
+        return torch.softmax(scores, -1) @ memory
 
-    class Attention(nn.Module):
-        def __init__(self, width):
-            super().__init__()
-            self.query = nn.Linear(width, units)
-            self.memory = nn.Linear(units, units, bias=False)
-            self.score = nn.Linear(units, 1, bias=False)
 
-        def forward(self, query, memory, hidden=None):
-            joint = self.memory(memory)[:, None] + self.query(query)[:, :, None]
-            scores = self.score(torch.tanh(joint))[..., 0]
-            if hidden is not None:
-                scores = scores.masked_fill(hidden, -1e9)
-            return torch.softmax(scores, -1) @ memory
+class HCIAE(nn.Module):
+    """Question, then history, then image."""
 
-    class HCIAE(nn.Module):
-        """Question, then history, then image."""
+    def __init__(self, sizes):
+        super().__init__()
+        units = sizes.units
+        self.ask = nn.LSTM(sizes.embedding, units, batch_first=True)
+        self.say = nn.LSTM(sizes.embedding, units, batch_first=True)
+        self.see = nn.Linear(sizes.features, units)
+        self.history = Attention(units, units)
+        self.image = Attention(2 * units, units)
+        self.project = nn.Linear(3 * units, sizes.embedding)
 
-        def __init__(self):
-            super().__init__()
-            self.ask = nn.LSTM(sizes.embedding, units, batch_first=True)
-            self.say = nn.LSTM(sizes.embedding, units, batch_first=True)
-            self.see = nn.Linear(sizes.features, units)
-            self.history = Attention(units)
-            self.image = Attention(2 * units)
-            self.project = nn.Linear(3 * units, sizes.embedding)
-
-        def forward(self, question, history, image, embed):
-            asked, state = last_state(self.ask, question, embed)
-            said, _ = last_state(self.say, history, embed)
-            later = torch.ones(sizes.rounds, sizes.rounds, dtype=torch.bool)
-            seen = torch.tanh(self.see(image))
-            said = self.history(asked, said, later.triu(1))
-            query = torch.cat([asked, said], -1)
-            fused = torch.cat([query, self.image(query, seen)], -1)
-            return torch.tanh(self.project(fused)), state
-
-    return HCIAE()
+    def forward(self, batch, embed):
+        asked, state = last_state(self.ask, batch["question"], embed)
+        said = last_output(self.say, batch["history"], embed)
+        rounds = said.shape[1]
+        later = torch.ones(rounds, rounds, dtype=torch.bool).triu(1)
+        seen = torch.tanh(self.see(batch["image"]))
+        said = self.history(asked, said, later)
+        query = torch.cat([asked, said], -1)
+        fused = torch.cat([query, self.image(query, seen)], -1)
+        return torch.tanh(self.project(fused)), state
 
 
 def last_state(lstm, words, embed):
     """Outputs after the last word `(B, R, D)`, and the states there."""
-    import torch
-
     lead = words.shape[:2]
     words = words.flatten(0, 1)
     lengths = (words > 0).sum(1)
@@ -62,96 +62,100 @@ def last_state(lstm, words, embed):
     return state[0][0].unflatten(0, lead), state
 
 
-def g_dis(sizes, batch, step):
-    """A step: Gumbel answers before a frozen critic, and the human ones.
+def last_output(lstm, words, embed):
+    """Outputs after the last word `(B, R, D)`, of all that is padded."""
+    flat = words.flatten(0, 1)
+    states = lstm(embed(flat))[0]
+    last = states[torch.arange(len(flat)), (flat > 0).sum(1) - 1]
+    return last.unflatten(0, words.shape[:2])
 
-    Args:
-        sizes: `dialog_steps.DialogSizes`.
-        batch: Dict of arrays.
-        step: Function from networks to a function from a loss to a step, such
-            as `torch_steps.stepper_of`.
-    """
-    import torch
-    from torch import nn
-    from torch.nn import functional
 
-    units, width = sizes.units, sizes.embedding
-    batch = {key: torch.from_numpy(value) for key, value in batch.items()}
-    batch = {k: v if k == "image" else v.long() for k, v in batch.items()}
-
-    class Generator(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.embed = nn.Embedding(sizes.vocabulary, width)
-            self.encoder = _encoder(sizes)
-            self.cell = nn.LSTM(width, units, batch_first=True)
-            self.head = nn.Linear(units, sizes.vocabulary)
-            with torch.no_grad():
-                self.head.bias[: EOS + 1] = -1e4
-
-        def begin(self):
-            keys = "question", "history", "image"
-            encoded, state = self.encoder(*(batch[k] for k in keys), self.embed)
-            return self.cell(encoded.flatten(0, 1)[:, None], state)[1]
-
-    class Critic(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.embed = nn.Embedding(sizes.vocabulary, width)
-            self.encoder = _encoder(sizes)
-            self.read = nn.LSTM(width, units, batch_first=True)
-            self.hidden = nn.Linear(units, units)
-            self.score = nn.Linear(units, 1, bias=False)
-            self.project = nn.Linear(units, width)
-
-        def answer(self, embedded, there):
-            states = self.read(embedded)[0]
-            scores = self.score(torch.tanh(self.hidden(states)))[..., 0]
-            weights = torch.softmax(scores.masked_fill(~there, -1e9), -1)
-            pooled = (weights[:, None] @ states)[:, 0]
-            return torch.tanh(self.project(pooled))
-
-    generator, critic = Generator(), Critic().requires_grad_(False)
-    truth = batch["answer"].flatten(0, 1)
-    there = truth > 0
-
-    def judged():
-        keys = "question", "history", "image"
-        anchor, _ = critic.encoder(*(batch[k] for k in keys), critic.embed)
-        human = critic.answer(critic.embed(truth), there)
-        return anchor.flatten(0, 1), human
-
-    def sampled(state):
-        words = torch.full((len(truth),), 1)
-        heard = []
-        for _ in range(sizes.length):
-            hidden, state = generator.cell(
-                generator.embed(words)[:, None], state
-            )
-            said = functional.gumbel_softmax(
-                generator.head(hidden[:, 0]), tau=0.5, hard=True
-            )
-            words = said.detach().argmax(-1)
-            heard.append(said @ critic.embed.weight)
-        return torch.stack(heard, 1)
-
-    def loss():
+class Generator(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.embed = nn.Embedding(sizes.vocabulary, sizes.embedding)
+        self.encoder = HCIAE(sizes)
+        self.lstm = nn.LSTM(sizes.embedding, sizes.units)
+        self.head = nn.Linear(sizes.units, sizes.vocabulary)
         with torch.no_grad():
-            anchor, human = judged()
-        state = generator.begin()
-        fake = critic.answer(sampled(state), torch.ones_like(there))
-        margin = (anchor * (fake - human)).sum(-1)
-        start = torch.ones_like(truth[:, :1])
-        read = generator.embed(torch.cat([start, truth[:, :-1]], 1))
-        logits = generator.head(generator.cell(read, state)[0])
-        likelihood = functional.cross_entropy(
-            logits.flatten(0, 1),
-            truth.flatten(),
-            ignore_index=0,
-            reduction="sum",
-        )
-        return functional.softplus(-margin).mean() + 0.5 * likelihood / len(
-            truth
-        )
+            self.head.bias[: torch_steps.EOS + 1] = -1e4
 
-    return step(generator)(loss)
+
+class Critic(nn.Module):
+    """Scores of answers; its self-attentive encoder reads embedded words."""
+
+    def __init__(self, sizes):
+        super().__init__()
+        units, width = sizes.units, sizes.embedding
+        self.embed = nn.Embedding(sizes.vocabulary, width)
+        self.encoder = HCIAE(sizes)
+        self.read = nn.LSTM(width, units)
+        self.hidden = nn.Linear(units, units)
+        self.score = nn.Linear(units, 1, bias=False)
+        self.project = nn.Linear(units, width)
+
+    def answer(self, embedded, there):
+        states = self.read(embedded)[0]
+        scores = self.score(torch.tanh(self.hidden(states)))[..., 0]
+        weights = torch.softmax(scores.masked_fill(~there, -1e9), 0)
+        return torch.tanh(self.project((weights[..., None] * states).sum(0)))
+
+
+def g_dis(task):
+    """A step: Gumbel answers before a frozen critic, and the human ones."""
+    batch, low, temperature = task.batch, task.low, 0.5
+    generator = Generator(task.sizes)
+    critic = Critic(task.sizes).requires_grad_(False)
+    truth = batch["answer"].flatten(0, 1).T.contiguous()
+    there, count = truth > 0, truth.shape[1]
+    weights = torch.full((int(there.sum()),), 0.5 / count)
+    soft = torch.empty(*truth.shape, task.sizes.vocabulary)
+
+    def roll(state):
+        """Sampled words `(T, n)`; their relaxations are left in `soft`."""
+        cell = torch_steps.Cell(generator.lstm, low)
+        kernel, said = generator.head.weight.T, []
+        h, c = (x[0] for x in state)
+        words = torch.full((count,), torch_steps.BOS)
+        for t in range(len(truth)):
+            h, c, _ = cell(generator.embed(words), h, c)
+            logits = torch.addmm(generator.head.bias, h, kernel)
+            words, _ = torch_steps.gumbel(
+                logits, task.uniform, soft[t], temperature
+            )
+            said.append(words)
+        return torch.stack(said)
+
+    def backward():
+        encoded, state = generator.encoder(batch, generator.embed)
+        state = generator.lstm(encoded.flatten(0, 1)[None], state)[1]
+        with torch.no_grad():
+            said = roll(state)
+            anchor, _ = critic.encoder(batch, critic.embed)
+            human = critic.answer(critic.embed(truth), there)
+        heard = critic.embed(said).requires_grad_()
+        fake = critic.answer(heard, torch.ones_like(there))
+        margin = (anchor.flatten(0, 1) * (fake - human)).sum(-1)
+        functional.softplus(-margin).mean().backward()
+        read = torch.cat([torch_steps.after_start(x) for x in (said, truth)], 1)
+        twice = [torch.cat([x, x], 1) for x in state]
+        states, _ = generator.lstm(generator.embed(read), twice)
+        states = torch.cat(
+            [states[:, :count].flatten(0, 1), states[:, count:][there]]
+        )
+        with torch.no_grad():
+            drawn = soft.flatten(0, 1)
+            wide = heard.grad.flatten(0, 1) @ critic.embed.weight.T
+            torch_steps.softmax_backward(wide, drawn, temperature)
+            logits = torch_steps.logits_of(
+                generator.head, states[len(drawn) :], low
+            )
+            given = torch.softmax(logits, -1)
+            rows = torch.arange(len(given))
+            given[rows, truth[there]] -= 1
+            given *= weights[:, None]
+            slope = torch.cat([drawn, given])
+            slope = torch_steps.through_head(generator.head, states, slope, low)
+        states.backward(slope)
+
+    return torch_steps.trained(backward, generator, critic)

@@ -91,7 +91,7 @@ def _tables(name):
 
         yield from tables(read_json(path / "estimators.json")).items()
     elif name == "speed":
-        yield "Training steps", _speeds(read_json(path / "training_step.json"))
+        yield "Goals", _speeds(read_json(path / "cpu.json"))
     else:
         for source in PAPERS:
             paper = open_paper(source)
@@ -113,10 +113,15 @@ def _titled(blocks):
 
 
 def _speeds(found):
+    """The rows of `benchmarks/peers.py`, the worst first."""
     rows = [
-        [line["ours"], line["peer"], f"{line['ratio']:.1f}"] for line in found
+        [row["item"], *(f"{x:.2f}" if x else "" for x in numbers)]
+        for row in found["rows"]
+        for numbers in [
+            [row[key] for key in ("goal", "reached", "low", "high")]
+        ]
     ]
-    return markdown_table(["here", "PyTorch", "times as fast"], rows)
+    return markdown_table(["", "goal", "reached", "from", "to"], rows)
 
 
 class Tables:

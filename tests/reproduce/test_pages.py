@@ -46,8 +46,8 @@ def test_a_page_is_one_screen_and_has_a_table(name):
 
 def test_what_differs_is_named_and_written(tmp_path, monkeypatch, capsys):
     path = tmp_path / "README.md"
-    mark = "<!-- speed | Training steps | SCST torch SCST | times as fast -->"
-    path.write_text(f"A step is {mark}9.9<!-- end --> times as fast.\n")
+    mark = "<!-- estimators | Bias | ReinMax-Rao | cost -->"
+    path.write_text(f"It costs {mark}9.9<!-- end --> times as much.\n")
     monkeypatch.setattr(pages, "ROOT", tmp_path)
     monkeypatch.setattr(pages, "commands", dict)
     monkeypatch.setattr(pages, "pages", lambda: [path])
@@ -59,8 +59,8 @@ def test_what_differs_is_named_and_written(tmp_path, monkeypatch, capsys):
     assert main(["pages", "--check"]) == 1
     assert "README.md differs from its records" in capsys.readouterr().err
     assert main(["pages"]) == 0
-    assert path.read_text().count("3.3<!-- end -->") == 1
-    path.write_text(path.read_text().replace("torch SCST", "torch"))
+    assert path.read_text().count("10.6<!-- end -->") == 1
+    path.write_text(path.read_text().replace("Rao", "R"))
     assert main(["pages"]) == 2
     assert "must name one table and row" in capsys.readouterr().err
 
