@@ -143,7 +143,7 @@ METHODS = {
     "mle": _method("mle"),
     **{
         name: _method(name, rewarded=True)
-        for name in ("scst", "sll_sle", "grpo", "policy_gradient", "mixer")
+        for name in ("scst", "sll_sle", "grpo")
     },
     "psst": _method("psst", **PAIR),
     "straight_through": _method("straight_through", **PAIR),

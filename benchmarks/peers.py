@@ -48,7 +48,7 @@ GOALS = {
     "G-DIS": (1.5, None),
 }
 LENGTHS = 16, 64, 128
-FIRST = "mle scst sll_sle grpo policy_gradient mixer psst straight_through"
+FIRST = "mle scst sll_sle grpo psst straight_through"
 FIRST = f"{FIRST} wtf_rl gdis".split()
 #: Goals that are no ratios; of a method's first step in CPU seconds.
 SHARE, FIRST_S, METEOR_S, SPICE = 0.7, 5.0, 3.0, 1000
