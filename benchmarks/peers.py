@@ -56,7 +56,7 @@ SHARE, FIRST_S, METEOR_S, SPICE = 0.7, 5.0, 3.0, 1000
 
 @dataclasses.dataclass
 class Row:
-    """What was reached of a goal; more is better, unless it is `at_most`."""
+    """Result beside its goal; more is better, unless it is `at_most`."""
 
     item: str
     goal: float
@@ -67,7 +67,7 @@ class Row:
 
     @property
     def share(self):
-        """What part of the goal is reached."""
+        """Part of the goal that is reached."""
         return (self.reached / self.goal) ** (-1 if self.at_most else 1)
 
 
