@@ -2,7 +2,7 @@
 
 python benchmarks/causal_lm.py --torch-python VENV/bin/python
 python benchmarks/causal_lm.py --torch-python VENV/bin/python \\
-    --length 16 32 64 128 --json out.json --figure out.png
+    --length 16 32 64 128 --json out.json
 
 A Llama of 5.0 million random weights, 8 prompts of 16 words, 4 samples each.
 
@@ -53,7 +53,6 @@ def main(arguments=None):
     parser.add_argument("--torch-python", help="interpreter that has TRL")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json")
-    parser.add_argument("--figure")
     parser.add_argument("--ours", choices=OURS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     names = [field.name for field in dataclasses.fields(lm_task.Sizes)]
@@ -69,8 +68,6 @@ def main(arguments=None):
     if options.json:
         with open(options.json, "w") as file:
             json.dump(found, file, indent=1)
-    if options.figure:
-        draw(found, options.figure)
 
 
 def compared(sizes, torch_python, rounds):
@@ -217,30 +214,6 @@ def speed(costs, clock="cpu"):
     """Words a second, of the median round."""
     pairs = zip(costs["words"], costs[clock])
     return statistics.median(words / seconds for words, seconds in pairs)
-
-
-def draw(found, path):
-    """A panel each of steps, memory and sampling, against the length."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    lengths = [row["sizes"]["length"] for row in found]
-    wanted = {
-        "words a CPU second, training step": ("step", speed),
-        "peak memory, MB": ("step", lambda costs: costs["peak"]),
-        "words a CPU second, sampling": ("sampling", speed),
-    }
-    figure, panels = pyplot.subplots(1, len(wanted), figsize=(12, 3.5))
-    for panel, (label, (part, value)) in zip(panels, wanted.items()):
-        for name in [n for n in found[0][part] if not n.endswith("_ratio")]:
-            values = [value(row[part][name]) for row in found]
-            panel.plot(lengths, values, "o-", label=name)
-        panel.set(xlabel="words of a sample", ylabel=label, ylim=(0, None))
-        panel.legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
 
 
 def our_speaker(sizes):
