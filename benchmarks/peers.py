@@ -245,7 +245,7 @@ def main():
             rows.append(row)
             rows.sort(key=lambda row: row.share)
             kept["rows"] = [dataclasses.asdict(row) for row in rows]
-            options.json.write_text(json.dumps(kept, indent=1) + "\n")
+            options.json.write_text(json.dumps(kept) + "\n")
     print(f"\n{kept['machine']}\n{table(rows)}")
 
 
