@@ -1,5 +1,6 @@
 """Generative ranking: the likelihood of each candidate under a speaker."""
 
+import functools
 import weakref
 from typing import Any
 from typing import NamedTuple
@@ -102,14 +103,14 @@ def _score(speaker, state, answers, options):
         )
         parts.append(scores)
         above, words = level.parent[: level.inner], level.token[: level.inner]
-    totals = ops.convert_to_numpy(ops.concatenate(parts, axis=0))
+    totals = np.concatenate([ops.convert_to_numpy(x) for x in parts])
     return np.where(trie.leaf >= 0, totals[trie.leaf], -np.inf)
 
 
 def _level_step(speaker):
     """The step of a level; on TensorFlow, one graph per kind of state."""
     if keras.backend.backend() != "tensorflow":
-        return lambda *args: _walk(speaker, *args)
+        return functools.partial(_rounded_walk, speaker)
     import tensorflow as tf
 
     graphs = _COMPILED.setdefault(speaker, {})
@@ -136,6 +137,18 @@ def _level_step(speaker):
         return graphs[key](state, *map(tf.convert_to_tensor, arrays))
 
     return step
+
+
+def _rounded_walk(speaker, state, *arrays):
+    """Walks a level of as many rows as the next power of two.
+
+    Every size is compiled for: there are a dozen.
+    """
+    rows = [len(x) for x in arrays]
+    more = [(1 << (n - 1).bit_length()) - n for n in rows]
+    arrays = [np.pad(x, (0, k)) for x, k in zip(arrays, more)]
+    scores, state = _walk(speaker, state, *arrays)
+    return ops.convert_to_numpy(scores)[: rows[-1]], state
 
 
 def _walk(speaker, state, above, words, scores, parent, token):
