@@ -121,7 +121,9 @@ def train(name, model, batches, epochs, rate, options, **adam):
     decay = keras.optimizers.schedules.PolynomialDecay(rate, steps, rate / 10)
     model.compile(tfcap.training.ClippedAdam(decay, **adam))
     callbacks, folder = [], options.out / name
-    if tfcap.training.is_chief():
+    # Keras writes these logs by TensorFlow.
+    tensorflow = keras.backend.backend() == "tensorflow"
+    if tensorflow and tfcap.training.is_chief():
         callbacks = [keras.callbacks.TensorBoard(folder, write_graph=False)]
     print(f"\n{ROWS[name]}", flush=True)
     tfcap.training.Resume(folder / "checkpoints").fit(
