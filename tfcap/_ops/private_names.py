@@ -53,11 +53,6 @@ def iterator_step(model: keras.Model, step: Callable) -> Callable:
     return model._make_function(step)
 
 
-def state_shardings(model: keras.Model) -> tuple:
-    """How Keras on JAX spreads the state of a model over devices."""
-    return model._get_state_sharding_spec()
-
-
 def forget_step(model: keras.Model) -> None:
     """Has `fit()` on JAX end with the values of variables, whatever it kept."""
     model._jax_state = None

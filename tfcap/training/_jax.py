@@ -14,7 +14,6 @@ from jax.custom_derivatives import SymbolicZero
 
 from tfcap._ops.private_names import forget_step
 from tfcap._ops.private_names import iterator_step
-from tfcap._ops.private_names import state_shardings
 from tfcap.training import rollout_updates
 
 COMPILES = True
@@ -288,14 +287,18 @@ def _compiled(model, step, groups=(0, 1, 2, 3)):
     Args:
         groups: Sequence of the groups of `_variables()` that are the state.
     """
-    found, compiled = UserDict(), None
+    model.found = found = UserDict()
+    compiled = layouts = None
+    if spread := keras.distribution.distribution():
+        layouts = [
+            [spread.get_variable_layout(v).backend_layout for v in group]
+            for group in (_variables(model)[i] for i in groups)
+        ]
     if model.jit_compile and not model.run_eagerly:
-        shardings = None
-        if keras.distribution.distribution() is not None:
-            spread = state_shardings(model)
-            shardings = (None, [*(spread[i] for i in groups)]), None
         compiled = functools.partial(
-            jax.jit, donate_argnums=1, out_shardings=shardings
+            jax.jit,
+            donate_argnums=1,
+            out_shardings=layouts and ((None, layouts), None),
         )
 
     def whole(others, state, *data):
@@ -311,8 +314,10 @@ def _compiled(model, step, groups=(0, 1, 2, 3)):
     def take(state, *data):
         model.found = found
         try:
-            # What a step returns is a list: another kind would compile again.
-            return given([*state], *data)
+            # As a step returns it: what lies elsewhere, as an assigned value
+            # of Keras, or in another container would compile again.
+            state = jax.device_put([*state], layouts)
+            return given(state, *data)
         except Exception:
             _give_back(model, state, groups)
             raise
