@@ -137,22 +137,29 @@ def test_numbers_are_those_of_the_other_backend(name, monkeypatch):
         np.testing.assert_allclose(found[key], values, 1e-4, 1e-5)
 
 
-@on_jax
-def test_a_step_is_compiled_once_for_captions_of_any_length():
+@pytest.fixture
+def compiled():
+    """List of the steps that are compiled."""
     import jax
 
-    compiled = []
+    found = []
 
     def note(event, seconds, **kwargs):
         step = "changing" in kwargs.get("fun_name", "")
         if step and event.endswith("backend_compile_duration"):
-            compiled.append(event)
+            found.append(event)
 
+    jax.monitoring.register_event_duration_secs_listener(note)
+    yield found
+    jax.monitoring.unregister_event_duration_listener(note)
+
+
+@on_jax
+def test_a_step_is_compiled_once_for_captions_of_any_length(compiled):
     speaker = stranger.speaker()
     model = METHODS["scst"](speaker, networks_of(METHODS["scst"])["reward"])
     model.compile(keras.optimizers.SGD(0.1))
     batches = [stranger.batch(rows, seed) for seed, rows in enumerate([4] * 4)]
-    jax.monitoring.register_event_duration_secs_listener(note)
     counts = []
     for batch in [*batches, stranger.batch(2)]:
         model.train_on_batch(batch)
@@ -160,9 +167,18 @@ def test_a_step_is_compiled_once_for_captions_of_any_length():
         compiled.clear()
     model.fit(((batch,) for batch in batches), verbose=0)
     counts.append(len(compiled))
-    jax.monitoring.unregister_event_duration_listener(note)
     # A batch of another size is compiled, too, and how `fit()` hands one over.
     assert counts == [1, 0, 0, 0, 1, 1]
+
+
+@on_jax
+@pytest.mark.parametrize("devices", [["cpu:0"], None])
+def test_a_step_is_compiled_once_under_a_distribution(devices, compiled):
+    with keras.distribution.DataParallel(devices=devices).scope():
+        model = METHODS["mle"](stranger.speaker())
+        model.compile(keras.optimizers.Adam(0.1))
+        model.fit(stranger.batch(8), batch_size=8, epochs=3, verbose=0)
+    assert len(compiled) == 1
 
 
 @on_jax
