@@ -92,7 +92,12 @@ NEED_DATA = {
     },
     "tfcap.decoding": {"stepwise_log_probs"},
     "tfcap.layers": {"ProbabilityChannel"},
-    "tfcap.models": {"CLIPListener", "clip_retriever"},
+    "tfcap.models": {
+        "CLIPListener",
+        "clip_retriever",
+        "from_gguf",
+        "prune_vocabulary",
+    },
     "tfcap.training": {"candidate_scores", "generate", "rank_candidates"},
 }
 LONGEST_FILE, LONGEST_FUNCTION = 1000, 70

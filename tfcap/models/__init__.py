@@ -14,7 +14,9 @@ from tfcap.models.dialog_generator import DialogGenerator
 from tfcap.models.discriminators import GrammarClassifier
 from tfcap.models.discriminators import PairDiscriminator
 from tfcap.models.dual_encoder import DualEncoder
+from tfcap.models.gguf import from_gguf
 from tfcap.models.host_retriever import clip_retriever
+from tfcap.models.pruning import prune_vocabulary
 from tfcap.models.retrieval_listener import CaptionEvaluator
 from tfcap.models.retrieval_listener import RetrievalListener
 from tfcap.models.show_tell_speaker import ShowTellSpeaker
