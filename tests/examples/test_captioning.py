@@ -36,11 +36,16 @@ def eagerly():
         patch.setitem(example.SIZES, "quick", SIZES)
         patch.setitem(STRANGER_SETTINGS, "quick", LISTENERS)
         # Eagerly, every word and every step takes its time.
-        few = {"max_length": 5, "speaker_epochs": 1, "batch_size": 25}
+        few = {"max_length": 5, "speaker_epochs": 1, "batch_size": 50}
+        seen = WTF_RL.settings["quick"]
+        retrievers = {
+            name: dataclasses.replace(getattr(seen, name), batch_size=50)
+            for name in ("retriever", "unseen")
+        }
         for paper, more in (
             (PSST, {"ensemble": LISTENERS}),
-            (SLE, {"reward_batch_size": 25}),
-            (WTF_RL, {"reward_batch_size": 25}),
+            (SLE, {"reward_batch_size": 50}),
+            (WTF_RL, {"reward_batch_size": 50, **retrievers}),
         ):
             quick = dataclasses.replace(paper.settings["quick"], **few, **more)
             patch.setitem(paper.settings, "quick", quick)
