@@ -101,7 +101,6 @@ def save(speaker, inputs, names, folder, archived):
         for name, rows in inputs.items()
     ]
 
-    @tf.function(input_signature=specs, autograph=False)
     def serve(*rows):
         state, said = speaker.begin(dict(zip(inputs, rows))), {}
         for name in names:
@@ -115,7 +114,7 @@ def save(speaker, inputs, names, folder, archived):
     if archived:
         archive = keras.export.ExportArchive()
         archive.track(speaker)
-        archive.add_endpoint("serve", serve)
+        archive.add_endpoint("serve", serve, specs)
         archive.write_out(folder, verbose=False)
     else:
         module = tf.Module()
@@ -123,7 +122,8 @@ def save(speaker, inputs, names, folder, archived):
         module.channels = [
             x.channel for x in DECODERS.values() if hasattr(x, "channel")
         ]
-        tf.saved_model.save(module, folder, signatures=serve)
+        graph = tf.function(serve, specs, autograph=False)
+        tf.saved_model.save(module, folder, signatures=graph)
     np.savez(folder.with_suffix(".npz"), **inputs)
     return serve
 
@@ -145,17 +145,12 @@ def outputs(function, inputs):
 def wanted_and_found(tmp_path_factory):
     """Outputs of every case here, and in a process without tfcap."""
     root, wanted, found = tmp_path_factory.mktemp("saved"), {}, {}
-    # It takes longer to improve a graph than to run it once.
-    quick = {"disable_meta_optimizer": True}
-    tf.config.optimizer.set_experimental_options(quick)
     for case, (make, names) in CASES.items():
         inputs = DIALOG if case == "dialog" else IMAGE
         keras.utils.set_random_seed(0)
         archived = case != "every_decoder"
         function = save(make(), inputs, names, root / case, archived)
         wanted[case] = outputs(function, inputs)
-    quick["disable_meta_optimizer"] = False
-    tf.config.optimizer.set_experimental_options(quick)
     script = pathlib.Path(__file__).parent / "load_saved_model.py"
     child = subprocess.run(
         [sys.executable, "-I", str(script), str(root)],
