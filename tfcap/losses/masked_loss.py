@@ -156,7 +156,7 @@ def reduce_loss(
     check_choice(reduction, "reduction", REDUCTIONS)
     keep = ops.ones_like(values)
     if present is not None:
-        keep = keep * ops.cast(ops.cast(present, "bool"), values.dtype)
+        keep = keep * ops.cast(ops.cast(present, "bool"), keep.dtype)
     # where() rather than a product: what is absent may be infinite.
     values = ops.where(keep > 0, values, 0)
     if weights is not None:

@@ -801,10 +801,10 @@ class RunningMeanBaseline(Baseline):
             mean = ops.stop_gradient(sum_over_replicas(share))
             # What is not finite would stay in the mean for good.
             finite = ops.isfinite(mean)
-            total = self.momentum * self.total + (1.0 - self.momentum) * mean
-            self.total.assign(ops.where(finite, total, self.total))
-            missing = self.momentum * self.missing
-            self.missing.assign(ops.where(finite, missing, self.missing))
+            kept = ops.where(finite, self.momentum, 1.0)
+            new = ops.where(finite, (1.0 - self.momentum) * mean, 0.0)
+            self.total.assign(kept * self.total + new)
+            self.missing.assign(kept * self.missing)
         return ops.reshape(value, (1,) * rank)
 
 
