@@ -1,10 +1,11 @@
 """A decoder that says everything, to take expectations without chance."""
 
 import numpy as np
-import tensorflow as tf
 from keras import ops
 
 from tests import tiny
+from tests.gradients import slopes
+from tests.testing import tf
 from tfcap.decoding import Decoder
 from tfcap.decoding import Rollout
 from tfcap.objectives import Episode
@@ -62,22 +63,24 @@ class Everything(Decoder):
 
 def gradient(speaker, objective, inputs, training=False):
     """Of a loss, by the table of a speaker; beside it the loss and the logs."""
-    with tf.GradientTape() as tape:
-        episode = Episode(speaker, inputs, training=training)
-        loss, logs = objective.loss(episode)
-    return tape.gradient(loss, speaker.table.value).numpy(), loss, logs
+
+    def loss():
+        return objective.loss(Episode(speaker, inputs, training=training))
+
+    slope, *found = slopes(loss, speaker.table)()
+    return np.array(slope), *found
 
 
 def estimates(speaker, objective, rows=500, repeats=60):
     """Estimates of the gradient of a reward, of so many rows each."""
 
-    @tf.function(autograph=False)
-    def one():
-        with tf.GradientTape() as tape:
-            loss, _ = objective.loss(Episode(speaker, tiny.batch(rows)))
-        return -tape.gradient(loss, speaker.table.value)
+    def loss():
+        return objective.loss(Episode(speaker, tiny.batch(rows)))
 
-    return np.stack([one().numpy() for _ in range(repeats)])
+    one = slopes(loss, speaker.table)
+    if tf:
+        one = tf.function(one, autograph=False)
+    return np.stack([-np.array(one()[0]) for _ in range(repeats)])
 
 
 def assert_unbiased(found, exact, within=0.03):
@@ -98,16 +101,20 @@ def expectation(speaker, values):
             losses of captions `(1, S)`.
     """
     everything = Everything()
-    with tf.GradientTape() as tape:
+
+    def total():
         episode = Episode(speaker, tiny.batch(1))
         p = ops.exp(ops.sum(episode.rollout(everything).log_probs, axis=-1))
-        total = ops.sum(ops.stop_gradient(p) * values(episode, everything))
-    return tape.gradient(total, speaker.table.value).numpy()
+        return (ops.sum(ops.stop_gradient(p) * values(episode, everything)),)
+
+    return np.array(slopes(total, speaker.table)()[0])
 
 
 def exact_gradient(speaker, worth, length=2):
     """Gradient of the expected `worth(tokens)` of captions, NumPy to NumPy."""
     values = np.asarray(worth(tiny.captions(length)), "float32")
-    with tf.GradientTape() as tape:
-        expected = ops.sum(tiny.chances(speaker, length) * values)
-    return tape.gradient(expected, speaker.table.value).numpy()
+
+    def expected():
+        return (ops.sum(tiny.chances(speaker, length) * values),)
+
+    return np.array(slopes(expected, speaker.table)()[0])

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from tfcap.training.backends import backend
+
 
 def differentiated(function, *values):
     """Value and gradients of a function of arrays, to differentiate again."""
@@ -18,8 +20,41 @@ def differentiated(function, *values):
         with tf.GradientTape() as tape:
             tape.watch(values)
             value = function(*values)
-        slopes = tape.gradient(value, values)
+        slopes = tape.gradient(value, values, unconnected_gradients="zero")
     return value, *slopes
+
+
+def slopes(function, variable):
+    """Compiles a function of no arguments, and its gradient by a variable.
+
+    Returns:
+        Function that returns the gradient and all that the function does, a
+        tuple that begins with what is differentiated.
+    """
+    if keras.backend.backend() == "jax":
+        import jax
+
+        def of(value):
+            variable.assign(value)
+            found = function()
+            return found[0], found
+
+        def graded(_):
+            before = ops.convert_to_tensor(variable)
+            slope, found = jax.grad(of, has_aux=True)(before)
+            variable.assign(before)
+            return slope, *found
+
+        compiled = backend.graph(graded)
+        return lambda: compiled(())
+    import tensorflow as tf
+
+    def graded():
+        with tf.GradientTape() as tape:
+            found = function()
+        return tape.gradient(found[0], variable.value), *found
+
+    return graded
 
 
 def gradients(function, *values):

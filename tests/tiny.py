@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from tfcap.decoding import stepwise_log_probs
+from tfcap.training.backends import backend
 
 BOS, EOS = 1, 2
 VOCABULARY = 5
@@ -149,8 +150,19 @@ def chances(speaker, length=2):
 
 def decode(decoder, speaker, rows=2, references=None, training=False):
     """What a decoder has a speaker say of rows that are all alike."""
-    state = speaker.begin(batch(rows))
-    return decoder.decode(speaker, state, references, training=training)
+
+    def said():
+        state = speaker.begin(batch(rows))
+        return decoder.decode(speaker, state, references, training=training)
+
+    return compiled(said)
+
+
+def compiled(function):
+    """What a function returns; JAX compiles all of its operations at once."""
+    if keras.backend.backend() == "jax":
+        return backend.graph(lambda _: function())(())
+    return function()
 
 
 def scores(logits, words=WORDS):

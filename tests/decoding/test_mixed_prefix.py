@@ -21,6 +21,10 @@ def episode(speaker, rows=1):
     return Episode(speaker, tiny.batch(len(human), human))
 
 
+def said(speaker, decoder, rows=1):
+    return tiny.compiled(lambda: episode(speaker, rows).rollout(decoder))
+
+
 def loss_and_gradient(objective, speaker):
     inputs = tiny.batch(len(HUMAN), HUMAN)
     slope, loss, _ = gradient(speaker, objective, inputs)
@@ -43,9 +47,7 @@ def test_the_whole_prefix_is_cross_entropy(normalize):
 def test_no_prefix_is_a_sample():
     speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(0, 3, seed=4)
     sample = Sample(Categorical(seed=4), 2, 3)
-    found, plain = (
-        episode(speaker, 20).rollout(decoder) for decoder in (mixed, sample)
-    )
+    found, plain = (said(speaker, decoder, 20) for decoder in (mixed, sample))
     for name in ("tokens", "mask", "log_probs", "words", "scores"):
         ours, theirs = getattr(found, name), np.array(getattr(plain, name))
         # Where there is no reference, nothing is said.
@@ -59,8 +61,8 @@ def test_no_prefix_is_a_sample():
 @pytest.mark.parametrize("max_length", [3, 4, 6])
 def test_a_prefix_is_given_and_the_rest_is_the_speakers(max_length):
     speaker, mixed = tiny.TableSpeaker(1), MixedPrefix(2, max_length, seed=0)
-    said = episode(speaker, 200).rollout(mixed)
-    tokens, given = np.array(said.tokens), np.array(said.given)
+    found = said(speaker, mixed, 200)
+    tokens, given = np.array(found.tokens), np.array(found.given)
     human = np.tile(HUMAN, (200, 1, 1))[..., :2]
     there = human > 0
     np.testing.assert_array_equal(tokens[..., :2][there], human[there])
@@ -69,8 +71,8 @@ def test_a_prefix_is_given_and_the_rest_is_the_speakers(max_length):
     # "4 2" has ended; the others go on in more than one way.
     assert not tokens[::2, 1, 2:].any()
     assert len({tuple(row) for row in tokens[::2, 0]}) > 1
-    words = np.array(said.words)
-    alive = np.array(said.mask) > 0
+    words = np.array(found.words)
+    alive = np.array(found.mask) > 0
     np.testing.assert_array_equal(words.argmax(-1)[alive], tokens[alive])
 
 
@@ -103,7 +105,7 @@ def test_states_are_kept_for_who_asks():
     speaker = tiny.TableSpeaker(1)
     for keep in (False, True):
         mixed = MixedPrefix(2, 3, seed=4, keep_states=keep)
-        states = episode(speaker).rollout(mixed).states
+        states = said(speaker, mixed).states
         assert (states is not None) == keep
     assert states.shape == (2, 2, 3, 1)
 
@@ -111,7 +113,7 @@ def test_states_are_kept_for_who_asks():
 def test_what_is_suppressed_may_be_given_and_is_not_drawn():
     speaker = tiny.TableSpeaker(1)
     plain, mixed = (
-        episode(speaker, 100).rollout(MixedPrefix(2, 4, 0, suppress=unsaid))
+        said(speaker, MixedPrefix(2, 4, 0, suppress=unsaid), 100)
         for unsaid in ((), (4,))
     )
     own = np.array(mixed.tokens)[np.array(mixed.given) == 0]

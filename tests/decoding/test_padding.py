@@ -1,5 +1,6 @@
 """Padding apart from id 0, and several end tokens."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -82,7 +83,9 @@ def test_decoders_fill_with_the_padding(special):
     human = np.array([[[0, 2, 4]], [[pad] * 3]])
     state = speaker.begin(None)
     for decoder in DECODERS:
-        rollout = decoder.decode(speaker, state, human)
+        rollout = tiny.compiled(
+            functools.partial(decoder.decode, speaker, state, human)
+        )
         assert_padded(rollout, eos, pad)
         if rollout.log_probs is not None and rollout.given is None:
             processors = decoder.logits_processors

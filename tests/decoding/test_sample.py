@@ -69,10 +69,11 @@ def test_relaxed_feedback_hands_the_words_themselves_back():
             heard.append(words)
             return super().step(words, state, training)
 
-    _, said = rollout(
-        GumbelSoftmaxST(seed=0), 8, Listening(), feedback="relaxed"
-    )
+    speaker = Listening()
+    state = speaker.begin(tiny.batch(8))
+    decoder = Sample(GumbelSoftmaxST(seed=0), max_length=2, feedback="relaxed")
+    said = decoder.decode(speaker, state)
     np.testing.assert_array_equal(heard[1], said.words[:, 0, 0])
     heard.clear()
-    rollout(GumbelSoftmaxST(seed=0), 8, Listening())
+    Sample(GumbelSoftmaxST(seed=0), max_length=2).decode(speaker, state)
     assert heard[1].shape == (8,)

@@ -36,7 +36,7 @@ def decoded(decoder):
 
 
 def continued(speaker, training):
-    sample, plain = Sample(max_length=3), tiny.MemorySpeaker()
+    sample, plain = Sample(max_length=3, unroll=True), tiny.MemorySpeaker()
     said = tiny.decode(sample, plain)
     state = speaker.begin(tiny.batch(2))
     sample.continuations(speaker, state, said, 2, training=training)
@@ -48,11 +48,12 @@ def scored(speaker, training):
 
 
 RELAXED = Sample(GumbelSoftmaxST(), max_length=3, feedback="relaxed")
-#: What reads words as the speaker trains.
+#: What reads words as the speaker trains; where words are drawn in a loop, it
+#: is without dropout.
 FAITHFUL = {
-    "sample": decoded(Sample(max_length=3)),
+    "sample": decoded(Sample(max_length=3, unroll=True)),
     "relaxed": decoded(RELAXED),
-    "prefix": decoded(MixedPrefix(1, max_length=3)),
+    "prefix": decoded(MixedPrefix(1, max_length=3, unroll=True)),
     "continued": continued,
     "scored": scored,
 }

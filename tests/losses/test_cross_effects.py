@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.losses.test_hinge_retrieval_loss import EXACT
 from tests.losses.test_hinge_retrieval_loss import embeddings
 from tfcap.losses import bidirectional_contrastive_loss
 from tfcap.losses import hinge_retrieval_loss
@@ -40,7 +41,7 @@ def test_effects_on_hinges(negatives, same, mask):
     found = hinge_effects(IMAGES, TEXTS, 0.3, negatives, same, mask)
     wanted = by_leaving_out(loss, mask)
     assert np.abs(wanted).max() > 0.1
-    np.testing.assert_allclose(found, wanted, atol=1e-10)
+    np.testing.assert_allclose(found, wanted, atol=EXACT)
 
 
 @pytest.mark.parametrize("decoupled", [True, False])
@@ -65,7 +66,7 @@ def test_effects_on_contrasts(decoupled, siblings, temperature):
     found = contrast_effects(IMAGES, TEXTS, mask=MASK, **given)
     wanted = by_leaving_out(loss, MASK)
     assert np.abs(wanted).max() > 0.1
-    np.testing.assert_allclose(found, wanted, atol=1e-9, rtol=1e-9)
+    np.testing.assert_allclose(found, wanted, rtol=EXACT, atol=EXACT)
 
 
 def test_one_negative_alone_has_the_whole_contrast():
@@ -75,7 +76,7 @@ def test_one_negative_alone_has_the_whole_contrast():
         images, texts, directions=("text",), **given
     )
     found = contrast_effects(images, texts, **given)
-    np.testing.assert_allclose(found, loss[::-1], atol=1e-12)
+    np.testing.assert_allclose(found, loss[::-1], atol=EXACT)
 
 
 def test_a_single_text_has_no_effect():

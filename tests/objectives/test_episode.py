@@ -51,7 +51,8 @@ def test_references_carry_their_masks_and_tell_which_rows_are_there():
 
 def test_words_are_scored_again_only_where_they_were_not():
     made = episode(training=True)
-    said = made.rollout(Sample(Categorical(seed=0), max_length=2))
+    sample = Sample(Categorical(seed=0), max_length=2, unroll=True)
+    said = made.rollout(sample)
     assert made.log_probs(said) is said.log_probs
     assert made.speaker.scored == []
     found = made.rollout(BeamSearch(width=2, max_length=2))

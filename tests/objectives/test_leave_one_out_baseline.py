@@ -97,7 +97,7 @@ def test_other_baselines_weigh_sequences_too():
     decoder = Outcome(3, 1, 2)
     decoder.outcome = tokens[[0, 1, 2, 5]]
     episode = Episode(speaker, tiny.batch(1), training=True)
-    weights = episode.rollout(decoder).weights.numpy()[0]
+    weights = np.array(episode.rollout(decoder).weights[0])
     wanted = (weights * worth(decoder.outcome)).sum()
     zeros = np.zeros((1, 4), "float32")
     found = DecoderBaseline(reward, decoder)(zeros, episode)
@@ -140,4 +140,4 @@ def test_leaving_one_out_by_a_loop():
             found[row, s], others.mean(), rtol=1e-6, atol=1e-6
         )
     # It costs no expectation: the advantages of a row sum to zero.
-    np.testing.assert_allclose((rewards - found).sum(1), 0, atol=1e-12)
+    np.testing.assert_allclose((rewards - found).sum(1), 0, atol=1e-6)
