@@ -30,12 +30,15 @@ if ROOT not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
 ON_JAX = {
     "tests/data/": "(begins|in_order|run_sees)(?!.*tf)",
     # What takes long there, or is TensorFlow's own, is left out.
-    "tests/decoding/": "^(?!.*(traced_once|bounds_change_nothing.(4|20)"
-    "|each_place.*(att2in|up_down|every_step)|guided.teacher_forced))",
+    "tests/decoding/": "^(?!.*(traced_once|bounds_change|GRU|hands_the_words"
+    "|each_place|guided|without_dropout|speaker_trains|fill_with|hold_id_0"
+    "|is_drawn_as|gradients_are_of))",
     "tests/layers/": "",
     "tests/losses/": "",
     "tests/objectives/test_monte_carlo.py": "digit|mean.*0",
     "tests/objectives/": "^(?!.*(may_hold_layers|credit1|rows_of_equal"
+    "|exact_one.1|sequences_too|is_refused.options1"
+    "|is_read_once|best_worst|as_by_a_loop|the_first_words|constant_reward"
     "|unfinished_captions|normalized_by|cannot_be_known|only_drawn"
     "|2-baseline2|refused.options0|everything.*.7-))",
     "tests/models/test_discriminators.py": "",
