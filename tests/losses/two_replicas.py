@@ -67,7 +67,6 @@ def fitted():
         keras.optimizers.SGD(0.5),
         loss={name: parts[0] for name, parts in made.items()},
         metrics={name: parts[3] for name, parts in made.items()},
-        jit_compile=False,
     )
     arrays = [
         {name: parts[place] for name, parts in made.items()} for place in (1, 2)

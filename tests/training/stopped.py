@@ -46,9 +46,7 @@ def train(folder, *callbacks, seed=1):
             keras.layers.Dense(1, activation="sigmoid"),
         ]
     )
-    model.compile(
-        "adam", "binary_crossentropy", metrics=["mae"], jit_compile=False
-    )
+    model.compile("adam", "binary_crossentropy", metrics=["mae"])
     history = fit(
         model, DatasetBatches(batch, STEPS), EPOCHS, folder, callbacks
     ).history

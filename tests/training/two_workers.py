@@ -96,7 +96,7 @@ def stock():
     x = np.random.default_rng(0).normal(size=(14, 4)).astype("float32")
     data = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(4)
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
-    model.compile("sgd", "mse", metrics=["mae"], jit_compile=False)
+    model.compile("sgd", "mse", metrics=["mae"])
     history = model.fit(data, verbose=0).history
     told = model.evaluate(data, return_dict=True, verbose=0)
     said = model.predict(data.map(lambda x, y: x), verbose=0)
