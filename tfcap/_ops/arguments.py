@@ -1,5 +1,6 @@
-"""Checks of arguments: numbers, weights and lengths."""
+"""Checks of arguments: numbers, weights and lengths; optional packages."""
 
+import importlib
 import math
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -29,6 +30,21 @@ def checked_integer(
     if not _is_number(value, int | np.integer) or value < least:
         _refuse(value, name, expected)
     return int(value)
+
+
+def optional_package(name: str, needed_by: str, extra: str) -> Any:
+    """Imports a package or a module of one that an extra installs.
+
+    Raises:
+        ImportError: If it is missing; the message names the extra.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"`{needed_by}` needs the package {name.split('.')[0]}. Install it "
+            f"with `pip install tfcap[{extra}]`."
+        ) from error
 
 
 def checked_seed(value):

@@ -1,13 +1,14 @@
 """Causal language models of KerasHub from GGUF files."""
 
 import dataclasses
-import importlib
 import re
 from os import PathLike
 from typing import Any
 
 import keras
 import numpy as np
+
+from tfcap._ops.arguments import optional_package
 
 #: What reading a damaged file may raise.
 _DAMAGED = ValueError, IndexError, KeyError, TypeError, OverflowError
@@ -112,13 +113,7 @@ def from_gguf(path: str | PathLike, dtype: Any = None) -> Any:
 
 
 def _package(name):
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"`from_gguf` needs the package {name}. Install it with "
-            "`pip install tfcap[gguf]`."
-        ) from error
+    return optional_package(name, "from_gguf", "gguf")
 
 
 class _Refused(ValueError):
@@ -157,6 +152,8 @@ class _File:
         self.fields = reader.fields
         self.tensors = {x.name: x for x in reader.tensors}
         self.dequantize = gguf.quants.dequantize
+        self.untied = "output.weight" in self.tensors
+        self.architecture = ""
         self.architecture = self.get("general.architecture")
 
     def refused(self, why):
@@ -167,7 +164,7 @@ class _File:
 
     def get(self, name, *default):
         """A value by its full name, or by that after the architecture's."""
-        for key in (name, f"{getattr(self, 'architecture', '')}.{name}"):
+        for key in (name, f"{self.architecture}.{name}"):
             if key in self.fields:
                 return self.fields[key].contents()
         if default:
@@ -222,7 +219,7 @@ class _File:
                 "head_dim": head,
                 "rope_scaling_factor": scale,
                 "rope_max_wavelength": base,
-                "tie_word_embeddings": "output.weight" not in self.tensors,
+                "tie_word_embeddings": not self.untied,
             }
         else:
             # Its configuration cannot say that tables are tied: two are made.
@@ -244,7 +241,7 @@ class _File:
             "v": sizes["vocabulary_size"],
         }
         wanted = {"token_embd", "output_norm"}
-        if family.name != "Gemma3" and "output.weight" in self.tensors:
+        if family.name != "Gemma3" and self.untied:
             wanted |= {"output"}
         # No more blocks than there are weights: the number may be nonsense.
         if sizes["num_layers"] > len(self.tensors):
@@ -341,7 +338,7 @@ def _assign(backbone, file, family):
     table = backbone.token_embedding
     table.embeddings.assign(file.weight("token_embd"))
     if not table.tie_weights:
-        name = "output" if "output.weight" in file.tensors else "token_embd"
+        name = "output" if file.untied else "token_embd"
         table.reverse_embeddings.assign(file.weight(name).T)
     backbone.layer_norm.scale.assign(file.weight("output_norm") - added)
     for i, block in enumerate(backbone.transformer_layers):
@@ -372,8 +369,7 @@ def _kernel(layer, weight):
     if isinstance(layer, keras.layers.Dense):
         return weight.T
     read, kernel, written = re.split(",|->", layer.equation)
-    order = [x for x in written + read if x in kernel]
-    order = list(dict.fromkeys(order))
+    order = list(dict.fromkeys(x for x in written + read if x in kernel))
     sizes = dict(zip(kernel, layer.kernel.shape))
     weight = weight.reshape([sizes[x] for x in order])
     return weight.transpose([order.index(x) for x in kernel])

@@ -1,6 +1,5 @@
 """Retrievers that read strings on the host."""
 
-import importlib
 import itertools
 import threading
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from keras import ops
 from tfcap._ops import call_on_host
 from tfcap._ops import check_shape
 from tfcap._ops import words_only
+from tfcap._ops.arguments import optional_package
 from tfcap._printed import printed
 from tfcap.models.retrieval_listener import mean_unit_vectors
 from tfcap.text import as_vocabulary
@@ -225,7 +225,7 @@ def clip_retriever(
       Supervision, ICML 2021; with ViT-B/32, the retriever of Chaffin et al.,
       Distinctive Image Captioning, 2024
     """
-    hub = _keras_hub()
+    hub = optional_package("keras_hub", "clip_retriever", "vision")
     preset = str(preset)
     options = {} if dtype is None else {"dtype": dtype}
     backbone = hub.models.Backbone.from_preset(preset, **options)
@@ -245,16 +245,6 @@ def clip_retriever(
     )
     retriever.backbone = backbone
     return retriever
-
-
-def _keras_hub():
-    try:
-        return importlib.import_module("keras_hub")
-    except ImportError as error:
-        raise ImportError(
-            "`clip_retriever` needs the package keras_hub. Install it with "
-            "`pip install tfcap[vision]`."
-        ) from error
 
 
 def _strings(backbone, preprocessor):
