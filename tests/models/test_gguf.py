@@ -89,6 +89,9 @@ def vocabulary_of_pieces(writer, special):
     types = gguf.TokenType
     kinds = [types.CONTROL] * len(special) + [types.BYTE] * 256
     kinds += [types.NORMAL] * (len(pieces) - len(kinds))
+    # The vocabulary of Gemma's presets has it so.
+    if "<end_of_turn>" in special:
+        kinds[special.index("<end_of_turn>")] = types.USER_DEFINED
     writer.add_tokenizer_model("llama")
     writer.add_token_list(pieces)
     writer.add_token_scores([-float(i) for i in range(len(pieces))])
@@ -289,6 +292,11 @@ def test_pruned_vocabulary(family, tmp_path):
     found = small({"token_ids": np.array([fewer]), "padding_mask": mask})
     wanted = keras.ops.convert_to_numpy(wanted)[..., kept]
     np.testing.assert_array_equal(found, wanted)
+    ends = [
+        np.ravel(tfcap.models.CausalLMSpeaker(x, prompt="a").eos)
+        for x in (lm, small)
+    ]
+    np.testing.assert_array_equal(kept[ends[1]], ends[0])
     small.save(tmp_path / "small.keras")
     again = keras.saving.load_model(tmp_path / "small.keras", compile=False)
     same = again({"token_ids": np.array([fewer]), "padding_mask": mask})

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfcap._ops.arguments import optional_package
 from tfcap.text import as_vocabulary
 
 
@@ -16,9 +17,10 @@ def prune_vocabulary(
     """Removes the words of a language model that a corpus does not need.
 
     Kept are the pieces that the corpus is made of, all pieces inside these,
-    from which tokenizers build them, and those for bytes and control. Texts of
-    the corpus are tokenized as before, and logits of pieces that are kept are
-    the same numbers; probabilities are shared among fewer pieces.
+    from which tokenizers build them, and special ones, such as those for
+    bytes and control. Texts of the corpus are tokenized as before, and logits
+    of pieces that are kept are the same numbers; probabilities are shared among
+    fewer pieces.
 
     Args:
         causal_lm: `keras_hub.models.CausalLM` whose tokenizer is SentencePiece
@@ -31,6 +33,7 @@ def prune_vocabulary(
           `np.searchsorted` of it goes the other way.
 
     Raises:
+        ImportError: If `sentencepiece` is missing where the tokenizer is one.
         ValueError: If the model has no such tokenizer, or adapters.
 
     Example: captions of Gemma 3 270M.
@@ -93,16 +96,16 @@ def _inside(pieces, used):
 
 
 def _sentencepiece(tokenizer, used):
-    from sentencepiece import sentencepiece_model_pb2 as protos
-
+    name = "sentencepiece.sentencepiece_model_pb2"
+    protos = optional_package(name, "prune_vocabulary", "gguf")
     model = protos.ModelProto.FromString(tokenizer.proto)
     kinds = protos.ModelProto.SentencePiece
-    always = kinds.UNKNOWN, kinds.CONTROL, kinds.BYTE
     kept = _inside([x.piece for x in model.pieces], used)
     kept |= {
         i
         for i, x in enumerate(model.pieces)
-        if x.type in always and not re.fullmatch(r"<unused\d+>", x.piece)
+        if x.type not in (kinds.NORMAL, kinds.UNUSED)
+        and not re.fullmatch(r"<unused\d+>", x.piece)
     }
     kept = np.array(sorted(kept))
     pieces = [model.pieces[i] for i in kept]
