@@ -314,9 +314,11 @@ def _compiled(model, step, groups=(0, 1, 2, 3)):
     def take(state, *data):
         model.found = found
         try:
-            # As a step returns it: what lies elsewhere, as an assigned value
-            # of Keras, or in another container would compile again.
-            state = jax.device_put([*state], layouts)
+            # As a step returns it: in another container, or where Keras has
+            # assigned a value without its layout, it would compile again.
+            state = [*state]
+            if layouts is not None:
+                state = jax.device_put(state, layouts)
             return given(state, *data)
         except Exception:
             _give_back(model, state, groups)
