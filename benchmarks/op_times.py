@@ -39,18 +39,19 @@ def events(folder):
             line.events, key=lambda e: (e.offset_ps, -e.duration_ps)
         )
         own = [e.duration_ps for e in ordered]
-        open_ = []
+        # Indices and ends of the events around the current one.
+        around = []
         for i, event in enumerate(ordered):
-            while open_ and open_[-1][1] <= event.offset_ps:
-                open_.pop()
-            if open_:
-                own[open_[-1][0]] -= event.duration_ps
-            open_.append((i, event.offset_ps + event.duration_ps))
+            while around and around[-1][1] <= event.offset_ps:
+                around.pop()
+            if around:
+                own[around[-1][0]] -= event.duration_ps
+            around.append((i, event.offset_ps + event.duration_ps))
         for event, time in zip(ordered, own):
             yield plane.event_metadata[event.metadata_id].name, time
 
 
-def kind(name):
+def row_of(name):
     """The row of an event; operations are "name:type"."""
     path, _, kind = name.rpartition(":")
     if "adam" in path.lower():
@@ -79,11 +80,11 @@ def main():
                 step()
         spent, count = collections.Counter(), collections.Counter()
         for name, time in events(folder):
+            row = row_of(name)
             # A thread waits in it for the operations.
-            if kind(name) == "Run":
-                continue
-            spent[kind(name)] += time / options.steps / 1e9
-            count[kind(name)] += 1
+            if row != "Run":
+                spent[row] += time / options.steps / 1e9
+                count[row] += 1
     total = sum(spent.values())
     for name, time in spent.most_common(12):
         print(

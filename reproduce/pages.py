@@ -114,12 +114,10 @@ def _titled(blocks):
 
 def _speeds(found):
     """The rows of `benchmarks/peers.py`, the worst first."""
+    columns = "goal", "reached", "low", "high"
     rows = [
-        [row["item"], *(f"{x:.2f}" if x else "" for x in numbers)]
+        [row["item"], *(f"{row[x]:.2f}" if row[x] else "" for x in columns)]
         for row in found["rows"]
-        for numbers in [
-            [row[key] for key in ("goal", "reached", "low", "high")]
-        ]
     ]
     return markdown_table(["", "goal", "reached", "from", "to"], rows)
 
