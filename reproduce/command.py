@@ -40,6 +40,10 @@ COMMANDS = {
         "reproduce.comparisons.strangers.command",
         "train the panel of held-out listeners",
     ),
+    "judge": (
+        "reproduce.comparisons.judge",
+        "judge captions by a retriever that nobody trained with",
+    ),
     "estimators": (
         "reproduce.comparisons.estimators.command",
         "measure and draw bias, variance and cost of every estimator",
