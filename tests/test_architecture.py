@@ -98,6 +98,7 @@ NEED_DATA = {
         "from_gguf",
         "prune_vocabulary",
     },
+    "tfcap.rewards": {"LikelihoodReader"},
     "tfcap.training": {"candidate_scores", "generate", "rank_candidates"},
 }
 LONGEST_FILE, LONGEST_FUNCTION = 1000, 70

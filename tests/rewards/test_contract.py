@@ -44,6 +44,7 @@ OF_NETWORKS = {
     "MatchProbability",
     "Retrieval",
     "Surprisal",
+    "Utility",
 }
 #: Programs for Java, tested each with a program that answers as it does.
 OF_JAVA = {"BCMR", "METEOR", "SPICE", "SPICESpaCy", "SPIDEr"}

@@ -22,3 +22,6 @@ from tfcap.rewards.text_rewards import SPICE
 from tfcap.rewards.text_rewards import SPICESpaCy
 from tfcap.rewards.text_rewards import SPIDEr
 from tfcap.rewards.text_rewards import TextReward
+from tfcap.rewards.utility import LikelihoodReader
+from tfcap.rewards.utility import Question
+from tfcap.rewards.utility import Utility
