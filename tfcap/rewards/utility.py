@@ -183,6 +183,8 @@ class Utility(TextReward):
 
     def _read(self, keys):
         """The reader's scores of options, in the order of the question."""
+        if not keys:
+            return []
         asked = [self.questions[row][number] for _, row, number in keys]
         orders = [self._rng.permutation(len(q.options)) for q in asked]
         scores = self.reader(
