@@ -16,7 +16,7 @@ from tfcap.training import SpeakerReport
 def script():
     module = load("real_language_model")
     # Eagerly, every word takes its time.
-    module.SETTINGS = dataclasses.replace(module.SETTINGS, max_length=5)
+    module.SETTINGS = dataclasses.replace(module.SETTINGS, max_length=3)
     return module
 
 
