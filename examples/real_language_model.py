@@ -137,8 +137,8 @@ class Naming(keras.Model):
     p(word) = softmax(max over vectors of v . e(word) + log frequency(word))
     ```
 
-    with unit embeddings e of the language model, which is not run: it then
-    finds vectors that it can read, and needs a third of the steps.
+    with unit embeddings e of the language model, which is not run. It then
+    finds vectors that it can read, and uses the image much sooner.
 
     Args:
         image_words: Layer from features `(B, 1, D)` to vectors `(B, 4, units)`.
