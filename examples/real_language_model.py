@@ -6,7 +6,7 @@
 `own` is a folder of captions and features, as docs/own_photographs.md makes it;
 the features of a photograph stand in front of its caption, as four words do.
 The model learns from human captions, then from its own: SCST with CIDEr-D, and
-at last PSST with CIDEr-D and a listener. Only adapters (LoRA) are trained.
+then also with the reward of a retriever. Only adapters (LoRA) are trained.
 Scores, curves for TensorBoard and a page of captions are written to a folder.
 Ctrl-C stops the run, and the same command resumes it.
 
