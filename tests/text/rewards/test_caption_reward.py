@@ -23,11 +23,12 @@ from tfcap.text.caption_tokenization import caption_tokenize_batch
 from tfcap.text.document_frequencies import coco_document_frequencies
 from tfcap.text.rewards import CaptionReward
 from tfcap.text.rewards import bleu_reward
-from tfcap.text.rewards import chair_reward
 from tfcap.text.rewards import cider_d_reward
 from tfcap.text.rewards import cider_r_reward
+from tfcap.text.rewards import claim_reward
 from tfcap.text.rewards import meteor_reward
 from tfcap.text.rewards import rouge_l_reward
+from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import cider_r
 from tfcap.text.scores.scores import Scores
 
@@ -92,13 +93,37 @@ def test_the_end_of_a_caption_counts():
     assert cut - whole < cut_unseen - whole_unseen
 
 
-def test_metrics_of_objects_and_meanings(few_words, tmp_path):
-    (tmp_path / "objects.txt").write_text("dog, hound\nbus\n")
-    reward = chair_reward(tmp_path / "objects.txt")
-    assert called(reward) == [0.0, 0.0, 0.0, 0.0]
-    said = ["a bus and two hounds", "buses"]
-    assert reward(said, references=["dogs", "dogs"]) == [-0.5, -1.0]
+def test_meteor_knows_synonyms(few_words):
     assert meteor_reward()(["hound"], references=["dog"])[0] > 0
+
+
+def test_claims_of_a_caption_are_held_against_the_references(tmp_path):
+    (tmp_path / "objects.txt").write_text("dog, hound\nbus\ncup\ncat")
+    said = ["two buses and hounds", "a bus, a bus, a cat", "red", "a cup"]
+    seen = [["dogs", "a cup"], ["bus", "cat"], ["a cup"], ["red"]]
+    wanted = {
+        "precision": [1 / 2, 1, 1, 0],
+        "recall": [1 / 2, 1, 0, 1],
+        "f1": [1 / 2, 1, 0, 0],
+    }
+    column = {"references": "objects"}
+    for measure, scores in wanted.items():
+        reward = claim_reward(tmp_path / "objects.txt", measure, **column)
+        assert reward.__name__ == f"claim_{measure}"
+        assert pickle.loads(pickle.dumps(reward))(said, objects=seen) == scores
+    hallucinated, _ = chair(
+        [text.replace(",", "").split() for text in said],
+        [[text.split() for text in several] for several in seen],
+        tmp_path / "objects.txt",
+    )
+    assert wanted["precision"] == (1 - hallucinated.each).tolist()
+
+
+def test_claims_may_be_those_of_a_parser():
+    pairs = claim_reward(lambda words: [*zip(words, words[1:])], "recall")
+    assert pairs(["a red bus"], references=["a red bus stops"]) == [2 / 3]
+    with pytest.raises(ValueError, match='"precision", "recall" or "f1".*"?f2'):
+        claim_reward([["dog"]], "f2")
 
 
 def test_meteor_is_refused_where_it_is_made(no_meteor):

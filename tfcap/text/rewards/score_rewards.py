@@ -13,7 +13,6 @@ from tfcap.text.rewards.caption_reward import CaptionReward
 from tfcap.text.scores.bleu import bleu
 from tfcap.text.scores.bleu import check_smoothing
 from tfcap.text.scores.chair import ObjectSynonyms
-from tfcap.text.scores.chair import chair
 from tfcap.text.scores.cider import check_sigma
 from tfcap.text.scores.cider import cider_d
 from tfcap.text.scores.cider import cider_r
@@ -219,44 +218,82 @@ def spice_spacy_reward(
     return CaptionReward(score, "spice_spacy", **options)
 
 
-def chair_reward(objects: Any, **options: Any) -> CaptionReward:
-    """Share of hallucinated objects, negated, as a reward in `[-1, 0]`.
+def claim_reward(
+    claims: Any, measure: str = "f1", **options: Any
+) -> CaptionReward:
+    """Precision, recall or F1 of what captions claim, as a reward in `[0, 1]`.
 
-    CHAIR-i of each caption, with the objects of its references as ground truth.
-    Add this penalty to a reward for content, because a caption that mentions
-    nothing is never wrong.
+    ```
+    true = all claims of the references
+    precision = claims in true / claims, 1 if a caption claims nothing
+    recall = true claims, each once / true, 1 if the references claim nothing
+    f1 = 2 * precision * recall / (precision + recall)
+    ```
+
+    With the names of objects as claims, precision is 1 less CHAIR-i. It alone
+    rewards captions that say nothing, recall alone those that list everything.
 
     Args:
-        objects: Path of a file with a line for each object, its names
-            separated by commas, or a list of lists of names.
+        claims: What counts as a claim, one of
+
+            - the path of a file with a line for each object, its names
+              separated by commas, or a list of lists of names, as CHAIR has
+              them,
+            - a callable from a tokenized caption, a list of strings, to a list
+              of claims of any hashable type, such as the tuples of a parser.
+
+        measure: `"precision"`, `"recall"` or `"f1"`, the default.
         **options: `references`, `extract`, `num_workers` of `CaptionReward`.
+            A column of annotated objects, lists of names, is read as
+            references are: `references="objects"`.
 
     Returns:
         A `CaptionReward`.
 
+    Raises:
+        ValueError: If `measure` is another one, or there are no names.
+
     Example:
 
-    >>> objects = [["dog", "puppy"], ["frisbee"]]
-    >>> reward = tfcap.text.rewards.chair_reward(objects)
-    >>> reward(["a dog and a frisbee"], references=[["the puppy runs"]])
-    [-0.5]
+    >>> objects = [["dog", "puppy"], ["frisbee"], ["person", "man"]]
+    >>> said, seen = ["a dog and a frisbee"], [["puppy", "man"]]
+    >>> for measure in "precision", "recall", "f1":
+    ...     reward = tfcap.text.rewards.claim_reward(objects, measure)
+    ...     print(measure, reward(said, references=seen))
+    precision [0.5]
+    recall [0.5]
+    f1 [0.5]
 
     Reference:
 
     - Rohrbach et al., Object Hallucination in Image Captioning, EMNLP 2018
     """
-    objects = ObjectSynonyms.of(objects)
-    score = functools.partial(_negative_chair, objects=objects)
-    return CaptionReward(score, "chair", **options)
+    if measure not in ("precision", "recall", "f1"):
+        raise ValueError(
+            '`measure` must be "precision", "recall" or "f1". Received: '
+            f"{measure!r}."
+        )
+    if not callable(claims):
+        claims = ObjectSynonyms.of(claims).mentioned
+    score = functools.partial(_claims, claims=claims, measure=measure)
+    return CaptionReward(score, f"claim_{measure}", **options)
 
 
 def _longest_bleu(candidates, references, max_order, smoothing):
     return bleu(candidates, references, max_order, smoothing)[-1]
 
 
-def _negative_chair(candidates, references, objects):
-    scores, _ = chair(candidates, references, objects)
-    return Scores(-scores.corpus, 0.0 - np.asarray(scores.each))
+def _claims(candidates, references, claims, measure):
+    each = []
+    for caption, several in zip(candidates, references):
+        said, true = claims(caption), set().union(*map(claims, several))
+        right = [claim for claim in said if claim in true]
+        precision = len(right) / len(said) if said else 1.0
+        recall = len({*right}) / len(true) if true else 1.0
+        f1 = 2 * precision * recall / ((precision + recall) or 1)
+        each.append({"precision": precision, "recall": recall, "f1": f1})
+    values = np.array([scores[measure] for scores in each])
+    return Scores(float(values.mean()), values)
 
 
 def _frequencies(source):
