@@ -18,7 +18,7 @@ from tensorboard_plugin_tfcap.tradeoff.table import TradeoffTable
 from tensorboard_plugin_tfcap.tradeoff.table import cell
 from tensorboard_plugin_tfcap.tradeoff.table import number
 from tensorboard_plugin_tfcap.tradeoff.table import seeds_text
-from tfcap.curves import Interval
+from tfcap.curves.aggregate import Interval
 from tfcap.curves.areas import curve_areas
 
 

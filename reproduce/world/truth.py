@@ -532,14 +532,20 @@ def usual_answers(videos: bool = False) -> dict:
         Dict of answers by question, counted in scenes or videos drawn by a
         separate seed.
     """
+    return {
+        question: min(found, key=lambda answer: (-found[answer], str(answer)))
+        for question, found in answer_counts(videos).items()
+    }
+
+
+@functools.cache
+def answer_counts(videos: bool = False) -> dict:
+    """Counts of the answers to each question in some scenes or videos."""
     counts = collections.defaultdict(collections.Counter)
     for facts, _ in _people(videos):
         for question, answer in true_answers(facts).items():
             counts[question][answer] += 1
-    return {
-        question: min(found, key=lambda answer: (-found[answer], str(answer)))
-        for question, found in counts.items()
-    }
+    return counts
 
 
 @functools.cache

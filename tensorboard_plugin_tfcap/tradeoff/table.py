@@ -11,7 +11,7 @@ from typing import Any
 
 from tensorboard_plugin_tfcap.tradeoff.latex_text import latex_text
 from tfcap.curves import Curve
-from tfcap.curves import Interval
+from tfcap.curves.aggregate import Interval
 from tfcap.curves.comparison import ComparedCurve
 
 

@@ -42,7 +42,8 @@ def test_an_epoch_has_each_image_at_most_once_in_another_order():
 def test_parts_of_a_batch_belong_to_the_same_image():
     batch = make().batch(1)
     rows = rows_of(batch)
-    assert {*batch} == {"image", "caption", "references"}
+    assert {*batch} == {"row", "image", "caption", "references"}
+    np.testing.assert_array_equal(batch["row"], rows)
     check_same(batch["image"], FEATURES[rows].astype("float32"))
     check_same(batch["references"], CAPTIONS.references[rows])
     assert (numbers_of(batch) < CAPTIONS.counts[rows][:, None]).all()
@@ -148,7 +149,7 @@ def test_evaluation_has_every_image_once_in_order():
     rows, sizes = [], []
     batches = make(**EVERYTHING)
     for inputs, numbers in batches.evaluation(4):
-        assert set(inputs) == {"image", "caption", "references"}
+        assert set(inputs) == {"row", "image", "caption", "references"}
         numbers = np.asarray(numbers)
         check_same(inputs["references"], CAPTIONS.references[numbers])
         check_same(inputs["caption"], CAPTIONS.references[numbers, :1])
@@ -166,16 +167,15 @@ def test_mined_images_come_with_those_that_they_look_like():
         batch = batches.batch(5)
         check_same(plain.batch(5), {k: batch[k] for k in plain.batch(5)})
         rows = rows_of(batch)
-        np.testing.assert_array_equal(batch["row"], rows)
         np.testing.assert_array_equal(batch["neighbor_row"], near[rows])
         check_same(batch["neighbor_image"], FEATURES[near[rows]])
     kept = make(seed=3, neighbors=near[:, 3:], **options)
     check_same(kept.batch(5)["neighbor_image"], FEATURES[near[rows][:, 3:]])
     spec = kept.dataset().element_spec
     assert spec["neighbor_image"].shape == (3, 2, 4, 3)
-    assert spec["neighbor_row"].dtype == spec["row"].dtype == tf.int32
+    assert spec["neighbor_row"].dtype == tf.int32
     for inputs, _ in kept.evaluation():
-        assert set(inputs) == {"image", "caption", "references"}
+        assert set(inputs) == {"row", "image", "caption", "references"}
 
 
 def test_a_retriever_may_read_other_features_of_the_same_images():

@@ -4,8 +4,9 @@ import pytest
 
 import tfcap
 from tests.methods import stranger
+from tfcap.data import Question
+from tfcap.rewards import DialogReader
 from tfcap.rewards import LikelihoodReader
-from tfcap.rewards import Question
 from tfcap.rewards import Utility
 
 COLOR = Question("Which color?", ("red", "blue", "green"), 0, "color")
@@ -34,55 +35,90 @@ def share(right, others):
     return np.exp(right) / (np.exp(right) + np.sum(np.exp(others)))
 
 
-def test_a_caption_is_worth_what_it_adds_to_an_empty_one():
-    utility = Utility(QUESTIONS, Reader(), seed=0)
+@pytest.mark.parametrize("log", [True, False])
+def test_a_caption_is_worth_what_it_adds_to_an_empty_one(log):
+    utility = Utility(QUESTIONS, Reader(), log=log)
     captions = ["a red cup", "a blue bus", "a red cup", "", "a cup", "a cup"]
     rows = [0, 0, 0, 0, 1, 2]
-    color, thing = share(2, [0, 0]), share(2, [0])
-    wrong = share(0, [2, 0]), share(0, [2])
-    right = ((color - 1 / 3) + (thing - 1 / 2)) / 2
-    wanted = [right, (sum(wrong) - 1 / 3 - 1 / 2) / 2, right, 0]
-    wanted += [thing - 1 / 2, 0]
+
+    def gain(shares, prior):
+        return np.log(shares / prior) if log else shares - prior
+
+    color, thing = gain(share(2, [0, 0]), 1 / 3), gain(share(2, [0]), 1 / 2)
+    wrong = gain(share(0, [2, 0]), 1 / 3), gain(share(0, [2]), 1 / 2)
+    right = (color + thing) / 2
+    wanted = [right, sum(wrong) / 2, right, 0, thing, 0]
     found = utility._gains(captions, row=np.array(rows))
     np.testing.assert_allclose(found, wanted, 1e-6)
-    # Equal captions of an image, and no caption, are read once: 7 and 3.
-    assert len(utility.reader.read) == 10
-    utility._gains(captions[:1] * 3, row=np.zeros(3, int))
-    assert len(utility.reader.read) == 12
+    # Equal captions of an image, and no caption, are read once: 5 and 3.
+    assert len(utility.reader.read) == 8
+    scores = utility.scores(captions[:2], rows[:2])
+    assert scores["utility"] == pytest.approx(np.mean(wanted[:2]))
+
+
+def test_scores_tell_how_many_answers_are_right_of_each_kind():
+    utility = Utility(QUESTIONS, Reader())
+    scores = utility.scores(
+        ["a red cup", "a blue bus", "a dull cup"], [0, 0, 1]
+    )
+    assert scores.keys() == {
+        *("utility", "utility_accuracy", "utility_without"),
+        *("utility_mean_rank", "utility_accuracy_color"),
+    }
+    assert scores["utility_accuracy"] == 3 / 5  # red, cup, cup
+    assert scores["utility_accuracy_color"] == 1 / 2
+    assert scores["utility_mean_rank"] == (1 + 1 + 2.5 + 2 + 1) / 5
+    assert scores["utility_without"] == 0  # all options share a rank
 
 
 def test_answers_tell_what_was_chosen_and_its_rank():
-    utility = Utility(QUESTIONS, Reader(), subtract_empty=False, seed=0)
+    utility = Utility(QUESTIONS, Reader())
     ((color, thing),) = utility.answers(["a blue cup"], [0])
-    assert (color.chosen, color.rank, color.without) == ("blue", 2.5, 0)
+    assert (color.chosen, color.rank) == ("blue", 2.5)
+    assert color.without == pytest.approx(1 / 3)
     assert (thing.chosen, thing.rank) == ("cup", 1)
     assert color.question.kind == "color"
 
 
 def test_no_option_gains_by_its_place():
-    for options in (("red", "blue"), ("blue", "red")):
-        question = Question("Which?", options, options.index("red"))
-        utility = Utility([[question]], Reader(place=5.0), seed=0)
-        gains = [utility.answers(["blue"], [0])[0][0] for _ in range(400)]
-        mean = np.mean([x.probability for x in gains])
-        assert abs(mean - (share(5, [2]) + share(0, [7])) / 2) < 0.1
+    # A reader that takes the first option learns nothing from a caption, and
+    # one that also reads prefers it without a caption, too.
+    question = Question("Which?", ("red", "blue"), 0)
+    utility = Utility([[question]], Reader(place=50.0))
+    assert not np.any(utility._gains([*"abcdef"], row=np.zeros(6, int)))
+    utility = Utility([[question]], Reader(place=5.0), log=False)
+    captions = [f"red {i}" for i in range(400)]
+    gains = [utility._gains([text], row=np.zeros(1, int)) for text in captions]
+    first = share(7, [0]) - share(5, [0]), share(2, [5]) - share(0, [5])
+    assert abs(np.mean(gains) - np.mean(first)) < 0.01
+    assert {*np.round(gains, 6).ravel()} == {*np.round(first, 6)}
 
 
-def test_a_caption_is_asked_as_many_questions_as_there_may_be():
+def test_draws_depend_on_the_captions_alone():
+    # So that a run that is resumed draws what it would have drawn.
     many = [COLOR._replace(text=str(i)) for i in range(9)]
-    utility = Utility([many], Reader(), limit=2, subtract_empty=False, seed=0)
-    asked = [
-        tuple(x.question.text for x in utility.answers(["a"], [0])[0])
-        for _ in range(9)
-    ]
-    assert {len(set(each)) for each in asked} == {2} and len(set(asked)) > 3
+    one, other = (
+        Utility([many] * 2, Reader(), limit=2, seed=seed) for seed in (0, 1)
+    )
+    drawn = set()
+    for caption in "abcdef":
+        asked = [
+            [x.question.text for x in answers]
+            for answers in one.answers([caption, "a cup"], [0, 0])
+        ]
+        assert asked[0] == asked[1] and len(set(asked[0])) == 2
+        again = one.answers([caption, "a cup"], [0, 0])
+        assert [x.question.text for x in again[0]] == asked[0]
+        drawn.add((*asked[0],))
+    assert len(drawn) > 3
+    assert one.answers(["a"], [0]) != other.answers(["a"], [0])
 
 
 def test_a_speaker_learns_to_say_what_is_asked():
     vocabulary = stranger.VOCABULARY
     word = vocabulary.tokens[-1]
     question = Question("What?", (word, "nothing"), 0)
-    utility = Utility([[question]] * 4, Reader(), seed=0)
+    utility = Utility([[question]] * 4, Reader(), log=False)
     speaker = stranger.speaker()
     training = tfcap.methods.scst(
         speaker, utility, num_samples=8, max_length=2, seed=0
@@ -101,7 +137,17 @@ def test_questions_without_a_right_answer_are_refused(wrong):
         Utility([[], [wrong]], Reader())
 
 
-@pytest.mark.parametrize("scores", [[[0.0]], [[0.0, np.nan, 1.0]], []])
+def test_what_is_known_without_a_caption_may_count():
+    utility = Utility([[COLOR]], Reader(), subtract_empty=False, log=False)
+    found = utility._gains(["red", ""], row=np.zeros(2, int))
+    np.testing.assert_allclose(found, [share(2, [0, 0]), 1 / 3])
+    assert len(utility.reader.read) == 2
+    assert np.isnan(utility.answers(["red"], [0])[0][0].without)
+
+
+@pytest.mark.parametrize(
+    "scores", [[[0.0]], [[0.0, np.nan, 1.0]], [], [[-np.inf] * 3]]
+)
 def test_readers_that_do_not_score_every_option_are_refused(scores):
     utility = Utility([[COLOR]], lambda *_: scores, subtract_empty=False)
     with pytest.raises(ValueError, match="a number for every option"):
@@ -135,3 +181,39 @@ def test_options_are_scored_by_their_mean_log_probability(tmp_path, batch_size):
             wanted.append(each.mean())
     found = np.concatenate(reader(*map(list, zip(*asked))))
     np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
+
+
+def test_a_dialog_model_reads_a_caption_as_history():
+    vocabulary = tfcap.text.Vocabulary(
+        "a red blue bus cup what is it ?".split()
+    )
+    keras.utils.set_random_seed(0)
+    encoder = tfcap.layers.LateFusionEncoder(
+        8, output_units=6, return_state=True
+    )
+    generator = tfcap.models.DialogGenerator(
+        vocabulary.size, encoder, embedding_units=6
+    )
+    entry = np.ones((1, 1, 1), int)
+    image = np.zeros((1, 1, 3), "float32")
+    names = "question", "history", "answer"
+    generator({**dict.fromkeys(names, entry), "image": image})  # builds it
+    reader = DialogReader(generator, vocabulary, (1, 3), batch_size=2)
+    captions = ["A red bus.", "", "a blue cup"]
+    options = [["a bus", "red"], ["cup", "a cup", "bus"], ["it", "a"]]
+    found = reader(captions, ["What is it"] * 3, options)
+    for caption, texts, scores in zip(captions, options, found):
+        for text, score in zip(texts, scores):
+            words = tfcap.text.word_tokenize(caption)
+            batch = {
+                "question": vocabulary.encode(["what", "is", "it", "?"]),
+                "history": [*vocabulary.encode(words), 0, 0],
+                "answer": vocabulary.encode(text.split(), eos=True),
+            }
+            batch = {k: np.array([[v]]) for k, v in batch.items()}
+            batch["image"] = image
+            log_probs = keras.ops.log_softmax(generator(batch))[0, 0]
+            wanted = np.take_along_axis(
+                np.array(log_probs), batch["answer"][0, 0][:, None], axis=1
+            )
+            assert score == pytest.approx(wanted.mean(), abs=1e-5)

@@ -3,7 +3,6 @@
 NumPy alone: importing it loads neither TensorFlow nor Keras.
 """
 
-from tfcap.curves.aggregate import Interval
 from tfcap.curves.aggregate import mean_interval
 from tfcap.curves.areas import operating_point
 from tfcap.curves.comparison import compare_curves

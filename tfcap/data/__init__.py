@@ -24,6 +24,7 @@ from tfcap.data.mapped_features import scale_features
 from tfcap.data.neighbors import nearest_neighbors
 from tfcap.data.photographs import Photographs
 from tfcap.data.photographs import image_files
+from tfcap.data.questions import Question
 from tfcap.data.result_files import write_visdial_ranks
 from tfcap.data.split_lists import read_image_ids
 from tfcap.data.visdial import load_visdial

@@ -21,15 +21,16 @@ class CaptionBatches(RowBatches):
     step. A run that is resumed at step `s` with `dataset(start_step=s)` gets
     the batches of the uninterrupted one.
 
-    A batch is a dict with `image` `(B, P, D)`, float32; a drawn caption,
-    `caption` `(B, 1, T)`, and all captions of the image, `references`
-    `(B, N, T)`, int32, words, then EOS, then 0; with distractors,
-    `distractor_image` `(distractors, P, D)`; with neighbors, `row` `(B,)`,
-    `neighbor_row` `(B, K)`, int32, and `neighbor_image` `(B, K, P, D)`; with
-    features of a retriever, `retriever_image` `(B, P, D)`, which neighbors
-    then have, too. If images differ in their number of positions, there are
-    masks such as `image_mask` `(B, P)`. `evaluation()` has the first caption
-    of each image, without distractors and neighbors.
+    A batch is a dict with `row` `(B,)`, int32, the images' numbers in
+    `captions`; `image` `(B, P, D)`, float32; a drawn caption, `caption`
+    `(B, 1, T)`, and all captions of the image, `references` `(B, N, T)`, int32,
+    words, then EOS, then 0; with distractors, `distractor_image`
+    `(distractors, P, D)`; with neighbors, `neighbor_row` `(B, K)`, int32, and
+    `neighbor_image` `(B, K, P, D)`; with features of a retriever,
+    `retriever_image` `(B, P, D)`, which neighbors then have, too. If images
+    differ in their number of positions, there are masks such as `image_mask`
+    `(B, P)`. `evaluation()` has the first caption of each image, without
+    distractors and neighbors.
 
     No batch of a shuffled epoch holds an image twice: its other caption would
     be a wrong negative in a loss over the batch.
@@ -70,8 +71,12 @@ class CaptionBatches(RowBatches):
     >>> vocabulary = tfcap.data.build_vocabulary(split, min_count=1)
     >>> captions = tfcap.data.EncodedCaptions.from_split(split, vocabulary, 4)
     >>> batches = tfcap.data.CaptionBatches(captions, np.ones((2, 1, 3)), 2)
-    >>> {name: array.shape for name, array in batches.batch(0).items()}
-    {'image': (2, 1, 3), 'caption': (2, 1, 4), 'references': (2, 2, 4)}
+    >>> for name, array in batches.batch(0).items():
+    ...     print(name, array.shape)
+    row (2,)
+    image (2, 1, 3)
+    caption (2, 1, 4)
+    references (2, 2, 4)
 
     Reference:
 
@@ -142,6 +147,7 @@ class CaptionBatches(RowBatches):
             numbers = np.zeros((len(rows), 1), int)
         references = self.captions.references[rows]
         inputs = {
+            "row": np.asarray(rows, "int32"),
             **image_entries("image", self.features, rows),
             "caption": np.take_along_axis(references, numbers[..., None], 1),
             "references": references,
@@ -213,7 +219,6 @@ class CaptionBatches(RowBatches):
         images = image_entries("neighbor_image", features, near.ravel())
         return {
             **inputs,
-            "row": rows.astype("int32"),
             "neighbor_row": near.astype("int32"),
             **{
                 key: values.reshape(*near.shape, *values.shape[1:])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfcap._printed import printed
+from tfcap.data.questions import Question
 from tfcap.text import word_tokenize
 
 
@@ -115,6 +116,32 @@ class VisDialSplit:
         }
         captions = [self.captions[row] for row in rows]
         return dataclasses.replace(self, captions=captions, **arrays)
+
+    def multiple_choice(self) -> list[list[Question]]:
+        """Questions with their options, for `tfcap.rewards.Utility`.
+
+        Returns:
+            List of M lists of `tfcap.data.Question`, without those whose answer
+            is hidden. Equal options are one. The kind is the question's first
+            word, of "what" and "how" the first two.
+        """
+        return [
+            [
+                self._question(*texts)
+                for texts in zip(self.question_index[i], self.options[i], right)
+                if texts[-1] >= 0
+            ]
+            for i, right in enumerate(self.gt_index)
+        ]
+
+    def _question(self, question, options, right):
+        text = self.questions[question]
+        options = [self.answers[i] for i in options[options >= 0]]
+        once = tuple(dict.fromkeys(options))
+        words = word_tokenize(text)
+        kind = words[: 2 if words[:1] in (["what"], ["how"]) else 1]
+        answer = once.index(options[right])
+        return Question(text, once, answer, "_".join(kind))
 
     def word_counts(self) -> Counter:
         """Counts how often each word occurs.

@@ -5,6 +5,8 @@ from tfcap.rewards.critics import Grammar
 from tfcap.rewards.critics import MatchProbability
 from tfcap.rewards.distributions import KLPenalty
 from tfcap.rewards.distributions import Surprisal
+from tfcap.rewards.readers import DialogReader
+from tfcap.rewards.readers import LikelihoodReader
 from tfcap.rewards.references import BLEU
 from tfcap.rewards.references import ROUGEL
 from tfcap.rewards.references import CIDErD
@@ -22,6 +24,4 @@ from tfcap.rewards.text_rewards import SPICE
 from tfcap.rewards.text_rewards import SPICESpaCy
 from tfcap.rewards.text_rewards import SPIDEr
 from tfcap.rewards.text_rewards import TextReward
-from tfcap.rewards.utility import LikelihoodReader
-from tfcap.rewards.utility import Question
 from tfcap.rewards.utility import Utility

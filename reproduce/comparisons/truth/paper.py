@@ -14,23 +14,29 @@ from reproduce.captioning.rewarded import speaker_alone_heard
 from reproduce.comparisons.truth.reader_network import AnswerLoss
 from reproduce.comparisons.truth.reader_network import Answers
 from reproduce.comparisons.truth.reader_network import ReaderNetwork
+from reproduce.comparisons.truth.rewards import LearnedReader
 from reproduce.comparisons.truth.rewards import LearnedUtility
-from reproduce.comparisons.truth.rewards import NumberedBatches
 from reproduce.comparisons.truth.rewards import truth_reward
 from reproduce.comparisons.truth.settings import SETTINGS
 from reproduce.comparisons.truth.tables import truth_tables
 from reproduce.paper import Paper
 from reproduce.paper import build
+from reproduce.world.questions import ExactReader
+from reproduce.world.questions import scene_questions
 from reproduce.world.truth import MEASURES
+from tfcap.data import CaptionBatches
 from tfcap.decoding import Sample
 from tfcap.layers import PartialSamplingST
 from tfcap.methods import scst
 from tfcap.objectives import Pathwise
+from tfcap.rewards import Utility
 from tfcap.training import JointTraining
 from tfcap.training import Learner
 
 #: Name of the network that answers questions in a study.
 READER = "reader"
+#: Questions that captions of an image are asked in a step.
+NUM_QUESTIONS = 16
 
 
 def measured(measure, about):
@@ -46,6 +52,19 @@ def mixed(about):
         measured(measure, about) for measure in ("precision", "recall")
     )
     return alpha * precision + (1.0 - alpha) * recall
+
+
+def utility(about, **options):
+    """Questions that a reader answers from the caption alone."""
+    data, seed = about.experiment.data, about.experiment.seed
+    return Utility(
+        scene_questions(data.truth("train")),
+        ExactReader(),
+        limit=NUM_QUESTIONS,
+        seed=seed,
+        vocabulary=data.vocabulary,
+        **options,
+    )
 
 
 def learned_utility(about):
@@ -84,6 +103,8 @@ def through_words(
 REWARDS = {
     "cider": lambda about: cider(about.experiment),
     **{name: functools.partial(measured, name) for name in MEASURES},
+    "utility": utility,
+    "utility_probability": functools.partial(utility, log=False),
     "mixed": mixed,
     "learned_utility": learned_utility,
     "learned_utility_words": learned_utility,
@@ -103,20 +124,10 @@ def train(experiment, row, point):
     numbers["num_samples"] = about.settings.num_samples
     networks = [reward_speaker(experiment), REWARDS[row](about)]
     model = build(ROWS[row], networks, numbers, about)
-    training = reward_training(about, model)
-    return training._replace(batches=numbered_batches(experiment))
+    return reward_training(about, model)
 
 
-def numbered_batches(experiment):
-    """`NumberedBatches` of the training images."""
-    data, settings = experiment.data, experiment.settings
-    size = min(settings.reward_batch_size, len(data.train))
-    return NumberedBatches(
-        data.train, data.train_features, size, seed=experiment.seed
-    )
-
-
-class AnsweredBatches(NumberedBatches):
+class AnsweredBatches(CaptionBatches):
     """Human captions, and the answers of their images.
 
     Args:
@@ -161,17 +172,29 @@ def truths(experiment, name: str, speaker, metrics):
     """Truth scores of the saved captions and of human captions.
 
     Returns:
-        Dict of scores, see `reproduce.world.truth.Truth.scores()`; after
-        `human_` those of the first human caption of each image.
+        Dict of scores, see `reproduce.world.truth.Truth.scores()` and
+        `tfcap.rewards.Utility.scores()`, which after `learned_` are those of a
+        network; after `human_` those of the first human caption of each image.
     """
     data, split = experiment.data, experiment.split
     truth = data.truth(split)
     people = [texts[0] for texts in getattr(data, split).texts]
-    report = experiment.kept(name)
-    human = truth.scores(people)
-    return truth.scores(report.captions) | {
-        f"human_{key}": score for key, score in human.items()
+    network = experiment.networks(READER)[READER]
+    questions, rows = scene_questions(truth), range(len(truth))
+    readers = {
+        "": ExactReader(),
+        "learned_": LearnedReader(network, data.vocabulary),
     }
+
+    def scored(captions):
+        scores = truth.scores(captions)
+        for prefix, reader in readers.items():
+            found = Utility(questions, reader).scores(captions, rows)
+            scores |= {f"{prefix}{key}": value for key, value in found.items()}
+        return scores
+
+    human = {f"human_{key}": score for key, score in scored(people).items()}
+    return scored(experiment.kept(name).captions) | human
 
 
 TRUTH = Paper(

@@ -2,26 +2,24 @@
 
 from collections.abc import Callable
 
-import numpy as np
 from keras import ops
 
+from reproduce.comparisons.truth.reader_network import QUESTIONS
 from reproduce.comparisons.truth.reader_network import Answers
+from reproduce.world.questions import TEXTS
+from reproduce.world.questions import said
 from reproduce.world.truth import Truth
-from tfcap.data import CaptionBatches
 from tfcap.rewards import Reward
 from tfcap.rewards import TextReward
+from tfcap.text import caption_tokenize
 
-
-class NumberedBatches(CaptionBatches):
-    """Batches with the row of each image, by which its truth is known.
-
-    Arguments are those of `tfcap.data.CaptionBatches`; inputs hold `row`
-    `(B,)`, int32, beside the others.
-    """
-
-    def inputs(self, rows, numbers=None):
-        found = super().inputs(rows, numbers)
-        return {**found, "row": np.asarray(rows, "int32")}
+#: Places of questions in what `ReaderNetwork` returns, and their options.
+PLACES = {TEXTS[key]: i for i, key in enumerate(QUESTIONS) if key in TEXTS}
+OPTIONS = {
+    TEXTS[key]: [*map(said, options)]
+    for key, options in QUESTIONS.items()
+    if key in TEXTS
+}
 
 
 def truth_function(measure: str, truth: Truth) -> Callable:
@@ -56,8 +54,33 @@ def truth_function(measure: str, truth: Truth) -> Callable:
 
 
 def truth_reward(measure: str, truth: Truth, vocabulary) -> TextReward:
-    """A measure of truth as a reward; batches are `NumberedBatches`."""
+    """A measure of truth as a reward; batches have `row`."""
     return TextReward(truth_function(measure, truth), vocabulary)
+
+
+class LearnedReader:
+    """A network as a reader of `tfcap.rewards.Utility`.
+
+    Args:
+        network: `ReaderNetwork`.
+        vocabulary: `tfcap.text.Vocabulary`, that of the network.
+    """
+
+    def __init__(self, network, vocabulary):
+        self.network = network
+        self.vocabulary = vocabulary
+
+    def __call__(self, captions, questions, options):
+        places = {text: i for i, text in enumerate(dict.fromkeys(captions))}
+        words = [*map(caption_tokenize, places)]
+        ids = self.vocabulary.encode_batch(words, eos=True)
+        logits = self.network.predict({"caption": ids[:, None]}, verbose=0)
+        return [
+            logits[places[caption], 0, PLACES[question]][
+                [OPTIONS[question].index(option) for option in each]
+            ]
+            for caption, question, each in zip(captions, questions, options)
+        ]
 
 
 class LearnedUtility(Reward):

@@ -1,7 +1,10 @@
+import numpy as np
 import pytest
 
 from reproduce.world import Scene
 from reproduce.world import Thing
+from reproduce.world.questions import ExactReader
+from reproduce.world.questions import scene_questions
 from reproduce.world.truth import Facts
 from reproduce.world.truth import Truth
 from reproduce.world.truth import answered
@@ -70,3 +73,32 @@ def test_more_that_is_true_is_worth_more_and_a_falsehood_less(measure):
     scores = [truth.score(measure, caption, 0) for caption in captions]
     assert scores == sorted(scores) and scores[-1] > scores[1]
     assert (scores[0] < scores[1]) == (measure == "utility")
+
+
+def test_every_question_is_asked_in_words_of_its_own():
+    (asked,) = scene_questions(Truth([SCENE]))
+    truth = true_answers(Facts(SCENE))
+    assert len({q.text for q in asked}) == len(asked) == len(truth)
+    answers = {q.text: q.options[q.answer] for q in asked}
+    assert answers["What color is the ball?"] == "red"
+    assert answers["Is there a moon?"] == "no"
+    assert answers["On which side of the box is the ball?"] == "left"
+    assert answers["How many things are there?"] == "2"
+
+
+def test_a_reader_believes_a_caption_and_else_guesses_as_usual():
+    reader, (asked,) = ExactReader(), scene_questions(Truth([SCENE]))
+    told = "Is there a box?", "What color is the box?", "What is the ground?"
+    for question in asked:
+        options = question.options[::-1]
+        given, guessed = np.exp(
+            reader(
+                ["a blue box on grass", ""], [question.text] * 2, [options] * 2
+            )
+        )
+        assert given.sum() == pytest.approx(1) and guessed.min() > 0
+        wanted = guessed
+        if question.text in told:
+            said = [x == question.options[question.answer] for x in options]
+            wanted = 0.1 * guessed + 0.9 * np.array(said)
+        np.testing.assert_allclose(given, wanted)

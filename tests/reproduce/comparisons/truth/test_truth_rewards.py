@@ -10,11 +10,11 @@ from reproduce.comparisons.truth.paper import REWARDS
 from reproduce.comparisons.truth.paper import ROWS
 from reproduce.comparisons.truth.paper import TRUTH
 from reproduce.comparisons.truth.paper import AnsweredBatches
-from reproduce.comparisons.truth.paper import numbered_batches
 from reproduce.comparisons.truth.reader_network import QUESTIONS
 from reproduce.comparisons.truth.reader_network import AnswerLoss
 from reproduce.comparisons.truth.reader_network import Answers
 from reproduce.comparisons.truth.reader_network import ReaderNetwork
+from reproduce.comparisons.truth.rewards import LearnedReader
 from reproduce.comparisons.truth.rewards import LearnedUtility
 from reproduce.comparisons.truth.rewards import truth_function
 from reproduce.comparisons.truth.rewards import truth_reward
@@ -108,6 +108,21 @@ def network():
     return network
 
 
+def test_a_network_answers_questions_for_any_order_of_options(network):
+    reader = LearnedReader(network, VOCABULARY)
+    question = ("color", "ball")
+    colors = QUESTIONS[question]
+    text = "What color is the ball?"
+    options = [[*colors], ["blue", "red"]]
+    found = reader(["a red ball", "A ball."], [text] * 2, options)
+    for words, own, each in zip(("a red ball", "a ball"), options, found):
+        ids = VOCABULARY.encode(words.split(), eos=True)
+        logits = np.array(network({"caption": np.array([[ids]])}))[0, 0]
+        logits = logits[[*QUESTIONS].index(question)]
+        wanted = [logits[colors.index(option)] for option in own]
+        np.testing.assert_allclose(each, wanted, rtol=1e-5, atol=1e-6)
+
+
 SAID, SHOWN = rollout(np.random.default_rng(2)), np.array([2, 9, 4])
 
 
@@ -161,10 +176,8 @@ def study(truth, tmp_path_factory):
     return Experiment(TRUTH, known, TINY, folder, seed=3, verbose=0)
 
 
-def test_batches_tell_the_rows_of_their_images(study, answers):
-    batch = numbered_batches(study).batch(1)
-    rows, features = batch["row"], study.data.train_features
-    np.testing.assert_array_equal(batch["image"], features[rows])
+def test_batches_have_the_answers_of_their_images(study, answers):
+    features = study.data.train_features
     batches = AnsweredBatches(
         study.data.train, features, 5, answers, epoch="captions"
     )
@@ -184,16 +197,17 @@ def test_rows_are_trained_and_told_how_true_they_are(study):
     with run_eagerly():
         records = [
             {"method": row, "seed": 3, **study.result(row)}
-            for row in ("mle", "f1", "learned_utility_words")
+            for row in ("mle", "utility", "learned_utility_words")
         ]
     for record in records:
         assert {*COLUMNS} <= record.keys()
         assert record["human_truth_recall"] >= 0
+        assert 0 <= record["learned_utility_accuracy"] <= 1
     tables = truth_tables(records, "tiny")
     differences = {row[0] for row in tables[-1].rows}
-    assert differences == {"f1 - mle", "learned_utility_words - mle"}
+    assert differences == {"utility - mle", "learned_utility_words - mle"}
     assert [row[0] for row in tables[0].rows] == [
-        *("mle", "f1", "learned_utility_words"),
+        *("mle", "utility", "learned_utility_words"),
         "human captions",
     ]
 
