@@ -44,6 +44,10 @@ COMMANDS = {
         "reproduce.comparisons.judge",
         "judge captions by a retriever that nobody trained with",
     ),
+    "reader": (
+        "reproduce.comparisons.reader",
+        "measure whether captions answer VisDial's questions",
+    ),
     "estimators": (
         "reproduce.comparisons.estimators.command",
         "measure and draw bias, variance and cost of every estimator",

@@ -13,11 +13,14 @@ th:first-child { width: 25%; }
 th.rank, td.rank { width: 6.5rem; text-align: right;
   font-variant-numeric: tabular-nums; white-space: nowrap; }
 td:last-child, th:last-child { padding-right: 0; }
+article p { margin: 0.25rem 0; }
 tr.human td { color: var(--quiet); }
 """
 
 
-def write_caption_page(path, reports, images=None, note: str = ""):
+def write_caption_page(
+    path, reports, images=None, note: str = "", remarks=None
+):
     """Shows captions of the same images side by side, as Figure 4 does.
 
     Each image has a human caption and one of every method, with the rank of the
@@ -36,6 +39,9 @@ def write_caption_page(path, reports, images=None, note: str = ""):
             `CaptionData.test_images`. If it has `filenames`, as
             `tfcap.data.Photographs` does, these are shown. Defaults to `None`,
             no pictures.
+        note: String, the first line of the page. Defaults to none.
+        remarks: List of a list of strings for each image, lines below its
+            captions. Defaults to none.
 
     Example:
 
@@ -69,7 +75,8 @@ def write_caption_page(path, reports, images=None, note: str = ""):
         pixels = images(row) if images else None
         filenames = getattr(images, "filenames", None)
         file = filenames[row] if filenames else ""
-        cards.append(_card(reports, row, pixels, file))
+        below = remarks[row] if remarks else ()
+        cards.append(_card(reports, row, pixels, file, below))
     lines = [
         f"Rank: of this image among all {size:,}, by the method's own listener "
         "given the caption; \u2713 ranks first. Human captions are ranked by "
@@ -80,8 +87,8 @@ def write_caption_page(path, reports, images=None, note: str = ""):
     write_html(path, title, [note] * bool(note) + lines, cards, _STYLE)
 
 
-def _card(reports, row, pixels, file):
-    """An image with its captions by people and methods."""
+def _card(reports, row, pixels, file, below):
+    """An image with its captions by people and methods, and remarks."""
     first = next(iter(reports.values()))
     known, number = first.captions[row].split(), first.image_ids[row]
     human = html.escape([*first.references[row], ""][0])
@@ -100,7 +107,9 @@ def _card(reports, row, pixels, file):
             '<div class="scroll"><table><thead><tr><th>method</th>',
             '<th>caption</th><th class="rank">rank</th></tr></thead><tbody>',
             *body,
-            "</tbody></table></div></article>",
+            "</tbody></table>",
+            *(f"<p>{html.escape(line)}</p>" for line in below),
+            "</div></article>",
         ]
     )
 
