@@ -118,10 +118,7 @@ def test_folders_without_data_or_closed_are_told(name, capsys, tmp_path):
 
 
 def photographs(count):
-    """Captions on the page on one's own photographs: the first, and the last.
-
-    Three are the fewest: two to learn from, and one.
-    """
+    """The first and the last photographs of docs/own_photographs.md."""
     text = (FOLDER.parent / "docs" / "own_photographs.md").read_text()
     shown = json.loads(re.search(r"```json\n(.*?)```", text, re.S)[1])
     images = shown["images"]
@@ -140,17 +137,11 @@ def write_own(folder, images):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cooperative_captioning", "tradeoff_curve"])
-def test_a_few_photographs_are_enough(name, tmp_path, monkeypatch):
-    if name == "tradeoff_curve":
-        command = write_own(tmp_path, photographs(5))
-        command += ["--methods", "psst_multinomial", "--lambdas", "0.001"]
-    else:
-        command = write_own(tmp_path, photographs(3))
-        # The command would make graphs, which take most of the time.
-        monkeypatch.setattr("tensorflow.config.run_functions_eagerly", id)
+def test_a_few_photographs_are_enough(tmp_path):
+    command = write_own(tmp_path, photographs(5))
+    command += ["--methods", "psst_multinomial", "--lambdas", "0.001"]
     with run_eagerly():
-        assert load(name).main(command) == 0
+        assert load("tradeoff_curve").main(command) == 0
 
 
 @pytest.mark.parametrize("split, count", [("train", 2), ("test", 3)])

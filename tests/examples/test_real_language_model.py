@@ -54,7 +54,7 @@ def test_a_speaker_learns_in_three_phases(
     with run_eagerly():
         assert script.main(command) == 0
         said = capsys.readouterr().out
-        if pretrained:
+        if not pretrained:
             # All is there: nothing is trained, and the same is found.
             assert script.main(command) == 0
             again = capsys.readouterr().out
