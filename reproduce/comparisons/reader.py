@@ -69,17 +69,31 @@ def dialog_reader(dialogs):
     return reader
 
 
-def write_answers(path, dialogs, reader, others):
+def fewer_options(question, count, rng):
+    """A question with the answer and some of its other options."""
+    wrong = np.delete(np.arange(len(question.options)), question.answer)
+    kept = rng.permutation(wrong)[: count and count - 1]
+    options = [question.options[i] for i in (question.answer, *kept)]
+    return question._replace(options=tuple(options), answer=0)
+
+
+def write_answers(path, dialogs, reader, others, count):
     """Reads the questions with both captions, and writes a line for each.
 
     Args:
         others: Integer array, whose caption each dialog is read with instead.
+        count: Integer, options of a question.
     """
-    utility = Utility(dialogs.multiple_choice(), reader, seed=SEED)
+    rng = np.random.default_rng(SEED)
+    questions = [
+        [fewer_options(question, count, rng) for question in asked]
+        for asked in dialogs.multiple_choice()
+    ]
+    utility = Utility(questions, reader, subtract_empty=False)
     done = {entry["dialog"] for entry in read_answers(path)}
     progress = keras.utils.Progbar(len(dialogs), unit_name="dialog")
     for row, other in enumerate(others):
-        if row not in done and utility.questions[row]:
+        if row not in done and questions[row]:
             captions = [dialogs.captions[row], dialogs.captions[other]]
             pairs = zip(*utility.answers(captions, [row, row]))
             # All questions of a dialog, or none.
@@ -104,7 +118,7 @@ def _line(row, own, other):
         "answer": question.options[question.answer],
         "chosen": own.chosen,
         "rank": [own.rank, other.rank],
-        "probability": [own.probability, other.probability, own.without],
+        "probability": [own.probability, other.probability],
     }
     return json.dumps(entry) + "\n"
 
@@ -161,6 +175,8 @@ def main(arguments: list[str] | None = None) -> int:
     add("dialogs", help="file of VisDial")
     add("--gguf", help="file of a language model (default: a dialog model)")
     add("--limit", type=int, help="dialogs to read (default: all of them)")
+    drawn = "options of a question, the answer and others (default: all)"
+    add("--options", type=int, help=drawn)
     out = "file of answers to write, and to continue"
     add("--out", type=pathlib.Path, required=True, help=out)
     options = parser.parse_args(arguments)
@@ -181,6 +197,6 @@ def main(arguments: list[str] | None = None) -> int:
     order = np.random.default_rng(SEED).permutation(len(dialogs))
     others = np.empty_like(order)
     others[order] = np.roll(order, 1)
-    write_answers(options.out, dialogs, reader, others)
+    write_answers(options.out, dialogs, reader, others, options.options)
     print("\n".join(table(read_answers(options.out))))
     return 0

@@ -41,6 +41,10 @@ _TRUTH = {
     "truth_recall": "recall of facts",
     "truth_weighted_recall": "weighted recall of facts",
     "truth_utility": "questions answered",
+    "utility": "gain of a reader",
+    "utility_accuracy": "answers of a reader",
+    "utility_without": "answers without a caption",
+    "utility_mean_rank": "mean rank of answers",
 }
 _LANGUAGE = {
     "repeat_rate": "a word twice in a row",
@@ -88,7 +92,7 @@ _ONE_OF_SEVERAL = re.compile(r"r@(\d+)_(\w+)$")
 #: Recall by a listener of any name.
 _LISTENER = re.compile(r"(\w+?)_((?:image_to_text_)?r@\d+)$")
 #: Metrics of which less is better.
-_LOWER = ("mean_rank", "median_rank", *_LANGUAGE)
+_LOWER = ("mean_rank", "median_rank", "utility_mean_rank", *_LANGUAGE)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from tfcap._printed import printed
 from tfcap.text import as_vocabulary
 from tfcap.text import word_tokenize
 
+#: Lengths of texts are multiples, so that few shapes are compiled.
+_WIDTH = 8
+
 
 class OptionReader:
     """A speaker that ranks options by their likelihood.
@@ -37,32 +40,36 @@ class OptionReader:
         flat, lengths = self.rows(sum(map(list, options), []), eos=True)
         counts = np.array([len(each) for each in options])
         there = np.arange(counts.max()) < counts[:, None]
-        inputs = {
-            **self.inputs(captions, questions),
-            "options": np.full(
-                (*there.shape, flat.shape[1]), self._pad, "int32"
-            ),
-            "lengths": np.ones(there.shape, "float32"),
-        }
-        inputs["options"][there] = flat
-        inputs["lengths"][there] = lengths
-        found, size = [], self.batch_size
-        for first in range(0, len(captions), size):
-            part = {k: x[first : first + size] for k, x in inputs.items()}
-            # Always as many rows: other shapes are compiled anew.
-            more = [(0, size - len(part["options"]))]
-            part = {
-                k: np.pad(x, more + [(0, 0)] * (x.ndim - 1), "edge")
-                for k, x in part.items()
-            }
-            found.extend(np.asarray(self._scores.predict_on_batch(part)))
+        words = np.full((*there.shape, flat.shape[1]), self._pad, "int32")
+        words[there] = flat
+        sizes = np.ones(there.shape, "float32")
+        sizes[there] = lengths
+        inputs = self.inputs(captions, questions)
+        inputs |= {"options": words, "lengths": sizes}
+        found = np.empty(there.shape)
+        # Questions whose options are as long are read at once.
+        widths = -(-sizes.max(axis=1).astype(int) // _WIDTH) * _WIDTH
+        for width in np.unique(widths):
+            rows = np.flatnonzero(widths == width)
+            for first in range(0, len(rows), self.batch_size):
+                some = rows[first : first + self.batch_size]
+                found[some] = self._read(inputs, some, width)
         return [scores[:count] for scores, count in zip(found, counts)]
 
+    def _read(self, inputs, rows, width):
+        """Scores of the options of some questions, up to a number of words."""
+        # Always as many rows: other shapes are compiled anew.
+        padded = np.resize(rows, self.batch_size)
+        batch = {name: values[padded] for name, values in inputs.items()}
+        batch["options"] = batch["options"][..., :width]
+        scores = self._scores.predict_on_batch(batch)
+        return np.asarray(scores)[: len(rows)]
+
     def rows(self, texts, eos=False):
-        """Ids `(n, T)` of texts, T a multiple of 8, and their lengths."""
+        """Ids `(n, T)` of texts, T a multiple of `_WIDTH`, and lengths."""
         ids, splits = self.encode(texts, eos=eos)
         lengths = np.diff(splits)
-        width = -(-max(lengths.max(), 1) // 8) * 8
+        width = -(-max(lengths.max(), 1) // _WIDTH) * _WIDTH
         rows = np.full((len(lengths), width), self._pad, "int32")
         rows[np.arange(width) < lengths[:, None]] = ids
         return rows, lengths
