@@ -37,7 +37,8 @@ def language_reader(path, dialogs):
     """The reader of a GGUF file, with the pieces that the dialogs need."""
     texts = [*dialogs.captions, *dialogs.questions, *dialogs.answers]
     lm = tfcap.models.from_gguf(path)
-    lm, _ = tfcap.models.prune_vocabulary(lm, [*texts, "Question: Answer:"])
+    texts += [f" {text}" for text in [*dialogs.answers, "Question: Answer:"]]
+    lm, _ = tfcap.models.prune_vocabulary(lm, texts)
     speaker = tfcap.models.CausalLMSpeaker(lm)
     return tfcap.rewards.LikelihoodReader(speaker, batch_size=1)
 
@@ -60,7 +61,8 @@ def dialog_reader(dialogs):
     )
     reader = tfcap.rewards.DialogReader(generator, vocabulary, _IMAGE)
     data = reader.inputs(lists["history"], lists["question"])
-    data["answer"] = reader.rows(lists["answer"], eos=True)[0][:, None]
+    answers, _ = reader.rows(lists["answer"], reader.encode_options)
+    data["answer"] = answers[:, None]
     generator({name: rows[:2] for name, rows in data.items()})  # builds it
     training = tfcap.methods.mle(generator)
     steps = -(-len(data["answer"]) // BATCH_SIZE) * EPOCHS

@@ -155,32 +155,42 @@ def test_readers_that_do_not_score_every_option_are_refused(scores):
 
 
 @pytest.mark.parametrize("batch_size", [2, 8])
-def test_options_are_scored_by_their_mean_log_probability(tmp_path, batch_size):
+@pytest.mark.parametrize("information", [True, False])
+def test_options_are_scored_by_their_mean_log_probability(
+    tmp_path, batch_size, information
+):
     test_gguf = pytest.importorskip("tests.models.test_gguf")
     test_gguf.write(tmp_path / "tiny.gguf", "gemma3")
     lm = tfcap.models.from_gguf(tmp_path / "tiny.gguf")
     speaker = tfcap.models.CausalLMSpeaker(lm)
-    reader = LikelihoodReader(speaker, "{caption} {question}", batch_size)
+    options = {"mutual_information": information, "batch_size": batch_size}
+    reader = LikelihoodReader(speaker, "{caption} {question}", **options)
     asked = [
         ("a red cup", "a", ["red", "blue boat"]),
-        ("", "re", ["cup", "boat", "a"]),
+        ("", "re", ["cup", "boat boat boat boat boat boat boat boat", "a"]),
         ("a blue boat", "cup", ["a", "cup"]),
+        ("", "a", ["red", "blue boat"]),
     ]
-    tokenizer, wanted = lm.preprocessor.tokenizer, []
-    for caption, question, options in asked:
+    tokenizer = lm.preprocessor.tokenizer
+
+    def likelihood(caption, question, option):
         prompt = tokenizer([f"{caption} {question}"])[0]
         first = [tokenizer.start_token_id, *map(int, prompt)]
-        for option in options:
-            said = [*map(int, tokenizer([option])[0]), tokenizer.end_token_id]
-            ids = np.array([first + said])
-            inputs = {"token_ids": ids, "padding_mask": np.ones_like(ids)}
-            logits = np.array(lm(inputs)[0, len(first) - 1 : -1])
-            logits[:, list(speaker.suppressed_ids)] = -1e9  # never said
-            log_probs = np.asarray(keras.ops.log_softmax(logits))
-            each = log_probs[np.arange(len(said)), said]
-            wanted.append(each.mean())
-    found = np.concatenate(reader(*map(list, zip(*asked))))
-    np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
+        said = [*map(int, tokenizer([f" {option}"])[0])]
+        ids = np.array([first + said])
+        inputs = {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+        logits = np.array(lm(inputs)[0, len(first) - 1 : -1])
+        logits[:, list(speaker.suppressed_ids)] = -1e9  # never said
+        log_probs = np.asarray(keras.ops.log_softmax(logits))
+        return log_probs[np.arange(len(said)), said].mean()
+
+    found = reader(*map(list, zip(*asked)))
+    for (caption, question, options), scores in zip(asked, found):
+        wanted = [likelihood(caption, question, x) for x in options]
+        if information:
+            empty = [likelihood("", question, x) for x in options]
+            wanted = np.subtract(wanted, empty)
+        np.testing.assert_allclose(scores, wanted, 1e-4, 1e-4)
 
 
 def test_a_dialog_model_reads_a_caption_as_history():

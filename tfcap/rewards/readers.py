@@ -25,7 +25,7 @@ class OptionReader:
 
     Caption and question are read once for all options. A subclass defines
     `inputs(captions, questions)`, a dict of arrays that the speaker begins
-    from, and `encode(texts, eos)`, which returns ids as
+    from, and `encode(texts)`, `encode_options(texts)`, which return ids as
     `tfcap.text.Vocabulary.encode_ragged()`.
     """
 
@@ -37,7 +37,8 @@ class OptionReader:
         self._scores = OptionScores(speaker)
 
     def __call__(self, captions, questions, options):
-        flat, lengths = self.rows(sum(map(list, options), []), eos=True)
+        texts = sum(map(list, options), [])
+        flat, lengths = self.rows(texts, self.encode_options)
         counts = np.array([len(each) for each in options])
         there = np.arange(counts.max()) < counts[:, None]
         words = np.full((*there.shape, flat.shape[1]), self._pad, "int32")
@@ -65,9 +66,9 @@ class OptionReader:
         scores = self._scores.predict_on_batch(batch)
         return np.asarray(scores)[: len(rows)]
 
-    def rows(self, texts, eos=False):
+    def rows(self, texts, encode=None):
         """Ids `(n, T)` of texts, T a multiple of `_WIDTH`, and lengths."""
-        ids, splits = self.encode(texts, eos=eos)
+        ids, splits = (encode or self.encode)(texts)
         lengths = np.diff(splits)
         width = -(-max(lengths.max(), 1) // _WIDTH) * _WIDTH
         rows = np.full((len(lengths), width), self._pad, "int32")
@@ -76,20 +77,25 @@ class OptionReader:
 
 
 class LikelihoodReader(OptionReader):
-    """A language model that ranks options by their likelihood.
+    """A language model that ranks options by what they gain from a caption.
 
     ```
-    score(option) = mean over its pieces of
-                    log p(piece | prompt with caption and question, before it)
+    likelihood(option, caption) = mean over its pieces of
+                                  log p(piece | prompt, pieces before it)
+    score(option) = likelihood(option, caption) - likelihood(option, "")
     ```
 
-    A prompt is read once for all options.
+    where a prompt has the caption and the question. The difference is the
+    pointwise mutual information of option and caption: the likelihood alone
+    ranks frequent and short options first, whatever the caption says.
 
     Args:
         speaker: `tfcap.models.CausalLMSpeaker` with a tokenizer and without
             images, which is not trained.
         prompt: String with `{caption}` and `{question}`, what comes before an
-            option.
+            option and the space in front of it.
+        mutual_information: Boolean, whether to subtract the likelihood after an
+            empty caption. Defaults to `True`.
         batch_size: Integer, prompts that are read at once. Defaults to `16`.
 
     Call arguments:
@@ -105,18 +111,38 @@ class LikelihoodReader(OptionReader):
     reader = tfcap.rewards.LikelihoodReader(tfcap.models.CausalLMSpeaker(lm))
     reader(["a red bus"], ["Which color is it?"], [["red", "blue"]])
     ```
+
+    Reference:
+
+    - Holtzman et al., Surface Form Competition: Why the Highest Probability
+      Answer Isn't Always Right, EMNLP 2021, who subtract the likelihood after
+      "Answer:" from a sum over pieces
     """
 
     def __init__(
         self,
         speaker: Any,
-        prompt: str = "{caption}\nQuestion: {question}\nAnswer: ",
+        prompt: str = "{caption}\nQuestion: {question}\nAnswer:",
+        mutual_information: bool = True,
         batch_size: int = 16,
     ):
         super().__init__(speaker, batch_size)
         self.speaker = speaker
         self.prompt = prompt
+        self.mutual_information = mutual_information
         self.encode = as_vocabulary(speaker.tokenizer).encode_ragged
+
+    def __call__(self, captions, questions, options):
+        asked = [*zip(captions, questions, map(tuple, options))]
+        empty = [("", *key[1:]) for key in asked]
+        if not self.mutual_information:
+            empty = []
+        once = [*dict.fromkeys(asked + empty)]
+        scores = dict(zip(once, super().__call__(*map(list, zip(*once)))))
+        found = [scores[key] for key in asked]
+        if empty:
+            found = [x - scores[key] for x, key in zip(found, empty)]
+        return found
 
     def inputs(self, captions, questions):
         prompts, _ = self.rows(
@@ -129,6 +155,10 @@ class LikelihoodReader(OptionReader):
             first = np.full_like(prompts[:, :1], self.speaker.bos)
             prompts = np.concatenate([first, prompts], axis=1)
         return {"prompt": prompts}
+
+    def encode_options(self, texts):
+        # A word is another piece at the beginning of a line.
+        return self.encode([f" {text}" for text in texts])
 
 
 class DialogReader(OptionReader):
@@ -174,9 +204,12 @@ class DialogReader(OptionReader):
             "image": np.zeros((len(captions), *self.image_shape), "float32"),
         }
 
-    def encode(self, texts, eos):
+    def encode(self, texts, eos=False):
         words = [*map(word_tokenize, texts)]
         return self.vocabulary.encode_ragged(words, eos=eos)
+
+    def encode_options(self, texts):
+        return self.encode(texts, eos=True)
 
 
 def _asked(question):

@@ -37,6 +37,8 @@ from tfcap.training import Learner
 READER = "reader"
 #: Questions that captions of an image are asked in a step.
 NUM_QUESTIONS = 16
+#: Weight beside CIDEr-D, of which samples differ five times as much.
+UTILITY_WEIGHT = 5.0
 
 
 def measured(measure, about):
@@ -65,6 +67,11 @@ def utility(about, **options):
         vocabulary=data.vocabulary,
         **options,
     )
+
+
+def utility_cider(about):
+    """Questions that a reader answers, in captions that read as people's."""
+    return cider(about.experiment) + UTILITY_WEIGHT * utility(about)
 
 
 def learned_utility(about):
@@ -104,6 +111,7 @@ REWARDS = {
     "cider": lambda about: cider(about.experiment),
     **{name: functools.partial(measured, name) for name in MEASURES},
     "utility": utility,
+    "utility_cider": utility_cider,
     "utility_probability": functools.partial(utility, log=False),
     "mixed": mixed,
     "learned_utility": learned_utility,
