@@ -5,10 +5,10 @@
 
 A speaker learns from human captions, and then to be useful: a reader who sees
 its caption and no scene answers questions about the scene, and the gain over an
-empty caption is the reward (`tfcap.rewards.Utility`). The reader makes no
-errors, and scenes are drawn, so that all answers and the truth of every claim
-are known; a second reader, a network that has learned from human captions,
-rewards nobody and shows whether the gain transfers.
+empty caption is the reward (`tfcap.rewards.Utility`), beside CIDEr-D. The
+reader makes no errors, and scenes are drawn, so that all answers and the truth
+of every claim are known; a second reader, a network that has learned from human
+captions, rewards nobody and shows whether the gain transfers.
 
 Prints captions before and after with the questions that are newly answered,
 and writes captions, a page and TensorBoard logs to a folder. Ctrl-C stops the
@@ -35,7 +35,7 @@ from tfcap._io import make_folder
 from tfcap.rewards import Utility
 
 #: Before and after, and the names of both.
-ROWS = {"mle": "before", "utility": "after"}
+ROWS = {"mle": "before", "utility_cider": "after"}
 SHOWN = {
     "utility_accuracy": "answered",
     "learned_utility_accuracy": "by a network",

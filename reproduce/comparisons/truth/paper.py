@@ -214,11 +214,12 @@ TRUTH = Paper(
     train=train,
     heard=speaker_alone_heard,
     axes={"alpha": ("mixed",), "rate": tuple(ROWS)},
-    default=("mle", "precision", "recall", "f1", "utility"),
+    default=("mle", "precision", "recall", "f1", "utility_cider"),
     tables=truth_tables,
     more=truths,
     results={
         "results/truth_world": {},
+        "results/truth_utility": {},
         "results/tradeoff_world": {
             "methods": ("reinforce_joint", "psst_multinomial", "speaker_mle")
         },

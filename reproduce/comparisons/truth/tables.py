@@ -15,18 +15,20 @@ from reproduce.score_tables import score_table
 
 _ORDER = (
     *("mle", "cider", "precision", "mixed", "f1", "recall"),
-    *("weighted_recall", "utility", "learned_utility"),
-    "learned_utility_words",
+    *("weighted_recall", "utility", "utility_cider", "utility_probability"),
+    *("learned_utility", "learned_utility_words"),
 )
 _CLAIMED = (
     *("truth_precision", "truth_recall", "truth_claims", "truth_false"),
     *("truth_chair_i", "truth_utility", "mean_length", "cider_d"),
-    "strangers_r@10",
+    *("utility_accuracy", "learned_utility_accuracy", "strangers_r@10"),
 )
 _CLAIMS = {(row, "mle"): _CLAIMED for row in _ORDER[1:]} | {
     ("f1", "precision"): _CLAIMED,
     ("f1", "recall"): _CLAIMED,
-    ("learned_utility", "utility"): _CLAIMED,
+    ("utility", "cider"): _CLAIMED,
+    ("utility_cider", "cider"): _CLAIMED,
+    ("utility_probability", "cider"): _CLAIMED,
     ("learned_utility_words", "learned_utility"): _CLAIMED,
 }
 #: Kinds of claims that people make of images and of videos.
@@ -34,15 +36,27 @@ _KINDS = (
     *("object", "color", "size", "texture", "place", "relation", "ground"),
     *("count", "motion", "way", "pace"),
 )
+#: Questions answered by a reader without errors, and by a network.
+_READERS = {
+    "utility": ("gain", 1),
+    "utility_accuracy": ("answered", 1),
+    "utility_mean_rank": ("mean rank", -1),
+    "learned_utility": ("gain of a network", 1),
+    "learned_utility_accuracy": ("answered by a network", 1),
+    "learned_utility_mean_rank": ("mean rank by a network", -1),
+}
 _WRITING = {"cider_d": ("CIDEr-D", 1), "bleu_4": ("BLEU-4", 1), **LANGUAGE}
 #: Of sweeps whose speakers have a listener.
 _RECALL = {"r@10": ("own R@10", 1), **STRANGERS}
+#: Names of scores of human captions.
+_OF_PEOPLE = "human_truth", "human_utility", "human_learned"
 #: Columns of measures of truth, which stand in this order, by title.
 _MEASURES = list(TRUTH.items())
 _COLUMNS = {
     "claims and facts": _RECALL | dict(_MEASURES[:6]),
     "objects: CHAIR and POPE": dict(_MEASURES[6:11]),
     "questions, and unread words": dict(_MEASURES[11:]),
+    "questions answered by readers": _READERS,
     "claims per caption, by kind": {
         f"truth_claims_{kind}": (kind, 0) for kind in _KINDS
     },
@@ -71,7 +85,7 @@ def truth_tables(
         seed: {
             name.removeprefix("human_"): score
             for name, score in record.items()
-            if name.startswith("human_truth")
+            if name.startswith(_OF_PEOPLE)
         }
         for by_seed in runs.values()
         for seed, record in by_seed.items()
