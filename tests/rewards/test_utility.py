@@ -227,3 +227,21 @@ def test_a_dialog_model_reads_a_caption_as_history():
                 np.array(log_probs), batch["answer"][0, 0][:, None], axis=1
             )
             assert score == pytest.approx(wanted.mean(), abs=1e-5)
+
+
+def test_a_language_model_reads_what_another_speaker_says(tmp_path):
+    test_gguf = pytest.importorskip("tests.models.test_gguf")
+    test_gguf.write(tmp_path / "tiny.gguf", "gemma3")
+    lm = tfcap.models.from_gguf(tmp_path / "tiny.gguf")
+    weights = [np.array(w) for w in lm.backbone.weights]
+    reader = LikelihoodReader(tfcap.models.CausalLMSpeaker(lm))
+    question = Question("red", ("a cup", "boat"), 0)
+    utility = Utility([[question]] * 4, reader)
+    speaker = stranger.speaker()
+    training = tfcap.methods.scst(speaker, utility, max_length=2, seed=0)
+    training.compile(keras.optimizers.Adam(0.05))
+    data = {**stranger.batch(4), "row": np.arange(4)}
+    logs = training.train_on_batch(data, return_dict=True)
+    assert np.isfinite(logs["utility"]) and logs["utility"] != 0
+    for old, new in zip(weights, lm.backbone.weights):
+        np.testing.assert_array_equal(old, new)
