@@ -70,7 +70,7 @@ def table(rows):
 
 
 def differences(answers):
-    """Lines about the questions that only one of two captions answers.
+    """Lines about the questions that only one of two captions answers right.
 
     Args:
         answers: Two lists of answers to the same questions, before and after.
@@ -83,7 +83,7 @@ def differences(answers):
         if known == (False, True):
             lines.append(f"+ {question.text} {right}")
         if known == (True, False):
-            lines.append(f"- {question.text} {after.chosen}, not {right}")
+            lines.append(f"- {question.text} {right}, now {after.chosen}")
     return sorted(lines)
 
 
@@ -115,7 +115,8 @@ def main(argv=None):
 
     page = options.out / "page.html"
     named = {ROWS[row]: report for row, report in reports.items()}
-    write_caption_page(page, named, data.test_images, remarks=changes)
+    about = "Below: + questions newly answered, - no longer answered."
+    write_caption_page(page, named, data.test_images, about, changes)
     for row, found in scores.items():
         about = {"method": row, "seed": options.seed}
         shown = found, reports[row], data.test_images, truth

@@ -83,6 +83,8 @@ def write_caption_page(
         f"the listener of {names[0]}.",
         f"Highlighted: words that are not in the caption of {names[0]}.",
     ]
+    if all(np.isnan(report.ranks).all() for report in reports.values()):
+        lines = lines[1:]
     title = f"Captions of {' and '.join(names)}"
     write_html(path, title, [note] * bool(note) + lines, cards, _STYLE)
 

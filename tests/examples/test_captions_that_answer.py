@@ -43,5 +43,5 @@ def test_questions_that_one_caption_answers_are_marked(script):
         ]
         for ranks in ([1, 1, 2, 1.5], [1, 2, 1, 1.5])
     )
-    wanted = ["+ 2? yes", "- 1? no, not yes"]
+    wanted = ["+ 2? yes", "- 1? yes, now no"]
     assert script.differences((before, after)) == wanted
