@@ -108,6 +108,7 @@ def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(options):
 def test_shapes_are_static_so_that_a_model_traces_once():
     dataset = make(**EVERYTHING).dataset(epochs=2)
     assert dataset.element_spec == {
+        "row": tf.TensorSpec((3,), tf.int32),
         "image": tf.TensorSpec((3, 4, 3), tf.float32),
         "caption": tf.TensorSpec((3, 1, 6), tf.int32),
         "references": tf.TensorSpec((3, 3, 6), tf.int32),

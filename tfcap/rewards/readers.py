@@ -182,6 +182,23 @@ class DialogReader(OptionReader):
 
     Returns:
         List of n float arrays.
+
+    Example:
+
+    >>> vocabulary = tfcap.text.Vocabulary("a red bus what is it ?".split())
+    >>> encoder = tfcap.layers.LateFusionEncoder(
+    ...     8, output_units=6, return_state=True
+    ... )
+    >>> generator = tfcap.models.DialogGenerator(
+    ...     vocabulary.size, encoder, embedding_units=6
+    ... )
+    >>> names = "question", "history", "answer"
+    >>> batch = {name: np.array([[[4, 2]]]) for name in names}
+    >>> _ = generator({**batch, "image": np.zeros((1, 1, 3))})  # builds it
+    >>> reader = tfcap.rewards.DialogReader(generator, vocabulary, (1, 3))
+    >>> found = reader(["a red bus"], ["What is it?"], [["a bus", "red"]])
+    >>> len(found[0])
+    2
     """
 
     def __init__(
