@@ -143,6 +143,7 @@ def test_what_is_known_without_a_caption_may_count():
     np.testing.assert_allclose(found, [share(2, [0, 0]), 1 / 3])
     assert len(utility.reader.read) == 2
     assert np.isnan(utility.answers(["red"], [0])[0][0].without)
+    assert "utility_without" not in utility.scores(["red"], [0])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Readers of captions that answer questions, for `Utility`."""
 
+import itertools
 from typing import Any
 
 import keras
@@ -37,7 +38,7 @@ class OptionReader:
         self._scores = OptionScores(speaker)
 
     def __call__(self, captions, questions, options):
-        texts = sum(map(list, options), [])
+        texts = [*itertools.chain.from_iterable(options)]
         flat, lengths = self.rows(texts, self.encode_options)
         counts = np.array([len(each) for each in options])
         there = np.arange(counts.max()) < counts[:, None]

@@ -149,6 +149,9 @@ class Utility(TextReward):
             asked. Without `subtract_empty`, `without` is NaN.
         """
         read = self._read([*zip(captions, map(int, rows))])
+        without = np.full(len(read.questions), np.nan)
+        if self.subtract_empty:
+            without = np.exp(read.right(read.without))
         answers = map(
             Answer,
             read.questions,
@@ -157,7 +160,7 @@ class Utility(TextReward):
                 for question, each in zip(read.questions, read.log_probs)
             ],
             np.exp(read.right(read.log_probs)).tolist(),
-            np.exp(read.right(read.without)).tolist(),
+            without.tolist(),
             read.ranks(read.log_probs).tolist(),
         )
         return [[*itertools.islice(answers, count)] for count in read.counts]
@@ -173,10 +176,10 @@ class Utility(TextReward):
 
         Returns:
             Dict of floats: `utility`, the mean reward; `utility_accuracy`, the
-            share of questions whose likeliest option is right, and
-            `utility_without`, the same given an empty caption;
-            `utility_mean_rank`, of the right option; and of each kind of
-            question `utility_accuracy_<kind>`.
+            share of questions whose likeliest option is right;
+            `utility_mean_rank`, of the right option; with `subtract_empty`
+            `utility_without`, the accuracy given an empty caption; and of each
+            kind of question `utility_accuracy_<kind>`.
         """
         read = self._read([*zip(captions, map(int, rows))])
         ranks = read.ranks(read.log_probs)
@@ -186,9 +189,10 @@ class Utility(TextReward):
         means = {
             "utility": read.gains(self.log),
             "utility_accuracy": ranks == 1,
-            "utility_without": read.ranks(read.without) == 1,
             "utility_mean_rank": ranks,
         }
+        if self.subtract_empty:
+            means["utility_without"] = read.ranks(read.without) == 1
         for kind in sorted({*kinds} - {""}):
             means[f"utility_accuracy_{kind}"] = kinds[kind]
         return {name: float(np.mean(values)) for name, values in means.items()}
@@ -213,14 +217,14 @@ class Utility(TextReward):
         places = {key: i for i, key in enumerate(dict.fromkeys(empty + asked))}
         scores = self._log_probs([*places], orders)
         found, without = (
-            scores[[places[key] for key in keys]] if keys else None
+            scores[np.array([places[key] for key in keys], int)]
             for keys in (asked, empty)
         )
         return Reading(
             [self.questions[row][number] for _, row, number in asked],
             np.array([len(drawn[row]) for _, row in pairs]),
-            scores if found is None else found,
-            without,
+            found,
+            without if self.subtract_empty else None,
         )
 
     def _drawn(self, row, rng):
@@ -284,8 +288,6 @@ class Reading(NamedTuple):
 
     def right(self, log_probs):
         """Log probabilities `(n,)` of the right options."""
-        if log_probs is None:
-            return np.full(len(self.questions), np.nan)
         answers = np.array([q.answer for q in self.questions], int)
         return np.take_along_axis(log_probs, answers[:, None], axis=1)[:, 0]
 
@@ -302,7 +304,5 @@ class Reading(NamedTuple):
     def ranks(self, log_probs):
         """Ranks `(n,)` of the right options; equal ones share their mean."""
         right = self.right(log_probs)[:, None]
-        if log_probs is None:
-            return right[:, 0]
         equal = np.sum(log_probs == right, axis=-1)
         return np.sum(log_probs > right, axis=-1) + (equal + 1) / 2
