@@ -115,8 +115,8 @@ def main(argv=None):
 
     page = options.out / "page.html"
     named = {ROWS[row]: report for row, report in reports.items()}
-    about = "Below: + questions newly answered, - no longer answered."
-    write_caption_page(page, named, data.test_images, about, changes)
+    note = "Below: + questions newly answered, - no longer answered."
+    write_caption_page(page, named, data.test_images, note, changes)
     for row, found in scores.items():
         about = {"method": row, "seed": options.seed}
         shown = found, reports[row], data.test_images, truth

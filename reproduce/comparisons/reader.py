@@ -74,7 +74,7 @@ def dialog_reader(dialogs):
 def fewer_options(question, count, rng):
     """A question with the answer and some of its other options."""
     wrong = np.delete(np.arange(len(question.options)), question.answer)
-    kept = rng.permutation(wrong)[: count and count - 1]
+    kept = rng.permutation(wrong)[: count - 1]
     options = [question.options[i] for i in (question.answer, *kept)]
     return question._replace(options=tuple(options), answer=0)
 
@@ -177,8 +177,8 @@ def main(arguments: list[str] | None = None) -> int:
     add("dialogs", help="file of VisDial")
     add("--gguf", help="file of a language model (default: a dialog model)")
     add("--limit", type=int, help="dialogs to read (default: all of them)")
-    drawn = "options of a question, the answer and others (default: all)"
-    add("--options", type=int, help=drawn)
+    drawn = "options of a question, the answer and others (default 100)"
+    add("--options", type=int, default=100, help=drawn)
     out = "file of answers to write, and to continue"
     add("--out", type=pathlib.Path, required=True, help=out)
     options = parser.parse_args(arguments)

@@ -61,9 +61,8 @@ def test_dialogs_ask_their_questions(write):
     said["question"] = 1
     split = load_visdial(write(content))
     asked = split.multiple_choice()
-    assert [len(each) for each in asked] == (split.gt_index >= 0).sum(
-        1
-    ).tolist()
+    counts = (split.gt_index >= 0).sum(axis=1).tolist()
+    assert [len(each) for each in asked] == counts
     question = asked[2][1]
     options = [texts["answers"][i] for i in said["answer_options"]]
     assert question.text == "What color is it?"
